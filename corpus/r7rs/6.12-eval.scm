@@ -1,0 +1,23 @@
+;; R7RS section 6.12: environments and evaluation.
+
+(test "eval of an expression" 56 (eval '(* 7 (+ 3 5)) (environment '(scheme base))))
+(test "eval in the interaction environment" 6 (eval '(+ 1 2 3) (interaction-environment)))
+(test "eval in the report environment" (1 4 9) (eval '(map (lambda (x) (* x x)) '(1 2 3)) (scheme-report-environment 5)))
+(test "eval of a constant" ("abc" 5 #t) (map (lambda (x) (eval x (environment '(scheme base)))) '("abc" 5 #t)))
+(test "eval of a quoted datum" (a b) (eval ''(a b) (environment '(scheme base))))
+(test "eval of a variable of the environment" #t (eq? car (eval 'car (environment '(scheme base)))))
+(test "eval returns a procedure" 9 ((eval '(lambda (x) (* x x)) (environment '(scheme base))) 3))
+(test "eval of constructed code" 15 (eval (list '+ 1 2 (list '* 3 4)) (environment '(scheme base))))
+(test "eval of quasiquoted code" 12 (let ((n 4)) (eval `(* ,n 3) (environment '(scheme base)))))
+(test "eval with a procedure object in operator position" 3 (eval (list + 1 2) (environment '(scheme base))))
+(test "eval does not see local variables" caught (guard (e (#t 'caught)) (let ((hidden-local 1)) (eval 'hidden-local (environment '(scheme base))))))
+(test "eval in an environment of two libraries" (#t 3) (eval '(list (char-alphabetic? #\a) (+ 1 2)) (environment '(scheme base) '(scheme char))))
+(test "eval of a conditional" yes (eval '(if (> 2 1) 'yes 'no) (environment '(scheme base))))
+(test "eval of let-values and case" (1 two) (eval '(let-values (((a b) (values 1 2))) (list a (case b ((2) 'two) (else 'no)))) (environment '(scheme base))))
+(test "eval of a macro use" 5 (eval '(let-syntax ((m (syntax-rules () ((_ x) (+ x 1))))) (m 4)) (environment '(scheme base))))
+(test "eval nested" 4 (eval '(eval '(+ 2 2) (environment '(scheme base))) (environment '(scheme base) '(scheme eval))))
+(test "eval of a recursive procedure" 120 (eval '(letrec ((f (lambda (n) (if (= n 0) 1 (* n (f (- n 1))))))) (f 5)) (environment '(scheme base))))
+(test "eval of a definition in the interaction environment" 8
+  (eval '(define eval-defined-x 7) (interaction-environment)) (eval '(+ eval-defined-x 1) (interaction-environment)))
+(test-error "eval of an unbound variable" (eval 'not-bound-anywhere (environment '(scheme base))))
+(test-error "eval of a call of a number" (eval '(1 2) (environment '(scheme base))))

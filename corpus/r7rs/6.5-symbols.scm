@@ -1,0 +1,23 @@
+;; R7RS section 6.5: symbols.
+
+(test "symbol predicate true" (#t #t #t) (map symbol? (list 'foo (car '(a b)) '||)))
+(test "symbol predicate false" (#f #f #f #f #f) (map symbol? (list "bar" '() #f #\a 1)))
+(test "symbol of nil is a symbol" #t (symbol? 'nil))
+(test "symbol->string" "sea-level" (symbol->string 'sea-level))
+(test "symbol->string keeps case" "Rossby" (symbol->string 'Rossby))
+(test "symbol->string of a computed symbol" "Ekman" (symbol->string (string->symbol "Ekman")))
+(test "string->symbol" tWo-Words (string->symbol "tWo-Words"))
+(test "string->symbol interns" #t (eq? (string->symbol "camelCase") 'camelCase))
+(test "string->symbol with a space" "a b" (symbol->string (string->symbol "a b")))
+(test "string->symbol of digits is a symbol" (#t #f) (let ((s (string->symbol "12"))) (list (symbol? s) (number? s))))
+(test "string->symbol of the empty string" #t (eq? '|| (string->symbol "")))
+(test "string->symbol does not share the string" "ab"
+  (define s (string-copy "ab")) (define y (string->symbol s)) (string-set! s 0 #\z) (symbol->string y))
+(test "symbols round trip" #t (eq? 'MixedCase (string->symbol (symbol->string 'MixedCase))))
+(test "symbol=? of two" (#t #f) (list (symbol=? 'a 'a) (symbol=? 'a 'b)))
+(test "symbol=? of three" (#t #f) (list (symbol=? 'x 'x 'x) (symbol=? 'x 'x 'y)))
+(test "symbols in a member test" (c d) (memq 'c '(a b c d)))
+(test "symbol with non-ASCII letters" "λx" (symbol->string 'λx))
+(test "symbols from different case differ" #f (eq? 'abc 'ABC))
+(test-error "symbol->string of a string" (symbol->string "a"))
+(test-error "string->symbol of a symbol" (string->symbol 'a))

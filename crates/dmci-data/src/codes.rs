@@ -1,0 +1,121 @@
+//! The table of stable codes, with the long explanation that `dmci explain` prints: one Markdown
+//! file each in `codes/`. The first `scheme` block of a file is a program that causes the error.
+
+/// One code.
+#[derive(Clone, Copy, Debug)]
+pub struct Code {
+    /// The code itself.
+    pub code: &'static str,
+    /// A short title.
+    pub title: &'static str,
+    /// What it means, an example that causes it, and how to repair that.
+    pub explanation: &'static str,
+}
+
+impl Code {
+    /// The first `scheme` block of the explanation: a program that causes the error. Codes that no
+    /// short program can cause have none.
+    pub fn example(&self) -> Option<&'static str> {
+        let (_, rest) = self.explanation.split_once("```scheme\n")?;
+        rest.split_once("```").map(|(program, _)| program)
+    }
+}
+
+macro_rules! table {
+    ($($code:ident: $title:literal,)*) => {
+        /// Every code, in order.
+        pub const CODES: &[Code] = &[$(Code {
+            code: stringify!($code),
+            title: $title,
+            explanation: include_str!(concat!("codes/", stringify!($code), ".md")),
+        }),*];
+    };
+}
+
+table! {
+    E0101: "unclosed parenthesis",
+    E0102: "unexpected closing parenthesis",
+    E0103: "mismatched bracket",
+    E0104: "malformed number or token",
+    E0105: "unterminated string",
+    E0106: "bad escape in string",
+    E0107: "bad character literal",
+    E0108: "misplaced dot",
+    E0109: "unterminated block comment",
+    E0110: "nested too deeply",
+    E0111: "unknown # syntax",
+    E0112: "quote or datum comment without a datum",
+    E0201: "malformed form",
+    E0202: "duplicate name",
+    E0203: "no syntax-rules pattern matches",
+    E0204: "malformed syntax-rules",
+    E0205: "keyword used as a variable",
+    E0206: "define in an expression context",
+    E0207: "unknown library in import",
+    E0208: "misplaced recur",
+    E0209: "macro expansion does not end",
+    E0210: "define-library is not supported",
+    E0211: "malformed params schema",
+    E0212: "empty combination",
+    E0213: "reserved system name defined",
+    E0301: "unbound variable",
+    E0302: "wrong number of arguments",
+    E0303: "wrong type",
+    E0304: "not a procedure",
+    E0305: "variable used before it has a value",
+    E0306: "index out of range",
+    E0307: "raised by (error ...)",
+    E0308: "uncaught raise",
+    E0309: "assertion failed",
+    E0310: "set! of an undefined variable",
+    E0311: "handler returned from raise",
+    E0312: "key not found",
+    E0313: "wrong number of values",
+    E0314: "improper or circular list",
+    E0401: "out of fuel",
+    E0402: "out of memory",
+    E0403: "recursion too deep",
+    E0404: "too much output",
+    E0405: "out of time",
+    E0406: "integer too large",
+    E0407: "datum nested too deeply",
+    E0408: "procedure too large",
+    E0409: "cancelled",
+    E0501: "division by exact zero",
+    E0502: "no exact value",
+    E0701: "bad --set value",
+    E0901: "cannot read file",
+    E0902: "malformed .ncg file",
+    E0903: "wrong .ncg version",
+    E0904: "wrong .ncg checksum",
+    E0910: "usage",
+    E9901: "internal error",
+}
+
+/// The entry of a code.
+pub fn find(code: &str) -> Option<&'static Code> {
+    CODES.binary_search_by(|c| c.code.cmp(code)).ok().map(|i| &CODES[i])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_sorted_and_found() {
+        assert!(CODES.is_sorted_by(|a, b| a.code < b.code));
+        assert!(CODES.iter().all(|c| find(c.code).is_some_and(|f| f.title == c.title)));
+        assert!(find("E0000").is_none());
+    }
+
+    #[test]
+    fn explanations_are_complete() {
+        for code in CODES {
+            assert!(!code.title.is_empty() && code.explanation.lines().count() >= 1, "{}", code.code);
+            assert_eq!(code.explanation.matches("```").count() % 2, 0, "{}", code.code);
+            let class = &code.code[1..3];
+            let exempt = ["E0110", "E0405", "E0408", "E0409"].contains(&code.code) || class >= "07";
+            assert_eq!(code.example().is_none(), exempt, "{}", code.code);
+        }
+    }
+}

@@ -1,0 +1,583 @@
+//! The heap: objects as runs of words in one vector, allocated by bumping, collected by copying.
+//!
+//! An object is a header word and its payload. References are word indices, so a heap can be
+//! cloned by copying its words: that is how every run starts from the same prepared image.
+//!
+//! **A collection never happens inside an allocation.** It happens only when the VM asks for it,
+//! between two instructions, with every live value in a root; so Rust code may hold values as
+//! long as it does not return to the VM loop. Allocation past the threshold only zeroes
+//! [`Heap::poll`], which makes the VM look up at its next call or loop edge.
+
+use crate::diagnostic::{Diagnostic, Error};
+use crate::span::{Origin, PairSpan, Sources, SpanId, SpanTable};
+use crate::symbol::{Symbol, Symbols};
+use crate::value::{Ref, Value};
+
+/// What an object is. `Raw` kinds hold bits; all others hold only values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum Kind {
+    Pair = 0,
+    Vector,
+    /// A variable that is assigned, or a global: one value, and the name.
+    Cell,
+    /// Code number (as a fixnum), then captured values.
+    Closure,
+    /// Type, then fields.
+    Record,
+    /// Name, field names (list), identity.
+    RecordType,
+    /// Several values returned at once.
+    Values,
+    /// Code, message, irritants, place, payload: see [`Heap::condition`].
+    Condition,
+    /// Saved frames: see the VM.
+    Continuation,
+    /// A global environment, by number.
+    Environment,
+    /// A syntax-rules macro kept in a global environment.
+    Macro,
+    /// State and value.
+    Promise,
+    /// Value cell, converter.
+    Parameter,
+    /// A string port, by number.
+    Port,
+    /// Tape node (as a fixnum) and concrete value.
+    Traced,
+    // Raw kinds from here on.
+    /// Length in characters, then two characters a word.
+    String,
+    /// Sign and length, then magnitude.
+    Bignum,
+    /// Length, then bytes.
+    Bytevector,
+}
+
+const RAW_FROM: u8 = Kind::String as u8;
+const KINDS: [Kind; 18] = [
+    Kind::Pair,
+    Kind::Vector,
+    Kind::Cell,
+    Kind::Closure,
+    Kind::Record,
+    Kind::RecordType,
+    Kind::Values,
+    Kind::Condition,
+    Kind::Continuation,
+    Kind::Environment,
+    Kind::Macro,
+    Kind::Promise,
+    Kind::Parameter,
+    Kind::Port,
+    Kind::Traced,
+    Kind::String,
+    Kind::Bignum,
+    Kind::Bytevector,
+];
+/// Header of an object that has moved: the low half is its new place.
+const FORWARDED: u64 = 0xFF;
+
+// Header: low byte kind, next three bytes identity (0 = not asked for yet),
+// high half: payload words, or the place of a pair (pairs always have two).
+#[inline]
+fn header(kind: Kind, high: u32) -> u64 {
+    kind as u64 | (high as u64) << 32
+}
+
+#[inline]
+fn payload_words(header: u64) -> usize {
+    if header as u8 == Kind::Pair as u8 { 2 } else { (header >> 32) as usize }
+}
+
+/// A heap with its symbols, sources and places.
+#[derive(Debug)]
+pub struct Heap {
+    words: Vec<u64>,
+    /// Objects below this index belong to the image: they never move.
+    image_end: usize,
+    image_touched: bool,
+    image_spans: usize,
+    image_sources: usize,
+    /// Calls and loop edges until the VM looks up. Zeroed by allocation past the threshold;
+    /// what was taken is kept in `poll_taken` so that fuel is counted right.
+    pub poll: i64,
+    /// See [`Heap::poll`].
+    pub poll_taken: i64,
+    collect_at: usize,
+    max_words: usize,
+    /// Bytes held outside the words on behalf of the program (symbols, ports).
+    outside: usize,
+    next_identity: u32,
+    /// Old words by index, newest last, while stores are logged.
+    store_log: Option<Vec<(u32, u64)>>,
+    /// The symbol table.
+    pub symbols: Symbols,
+    /// The source texts.
+    pub sources: Sources,
+    /// The places of program pairs.
+    pub spans: SpanTable,
+}
+
+/// Allocation between collections, at least: 8 MiB.
+const MIN_NURSERY: usize = 1 << 20;
+
+impl Default for Heap {
+    fn default() -> Self {
+        Heap {
+            words: vec![0],
+            image_end: 1,
+            image_touched: false,
+            image_spans: 0,
+            image_sources: 0,
+            poll: 0,
+            poll_taken: 0,
+            collect_at: MIN_NURSERY,
+            max_words: usize::MAX >> 4,
+            outside: 0,
+            next_identity: 0,
+            store_log: None,
+            symbols: Symbols::default(),
+            sources: Sources::default(),
+            spans: SpanTable::default(),
+        }
+    }
+}
+
+/// A prepared heap that new ones are copied from.
+#[derive(Debug)]
+pub struct HeapImage {
+    words: Vec<u64>,
+    symbols: Symbols,
+    sources: Sources,
+    spans: SpanTable,
+    next_identity: u32,
+}
+
+impl Heap {
+    /// An empty heap.
+    pub fn new() -> Self {
+        Heap::default()
+    }
+
+    // ---- images
+
+    /// Freezes the heap into an image. Everything in it stays where it is for ever.
+    pub fn into_image(mut self) -> HeapImage {
+        self.symbols.freeze();
+        HeapImage {
+            words: self.words,
+            symbols: self.symbols,
+            sources: self.sources,
+            spans: self.spans,
+            next_identity: self.next_identity,
+        }
+    }
+
+    /// A heap that starts as a copy of the image.
+    pub fn from_image(image: &HeapImage) -> Self {
+        let mut heap = Heap {
+            symbols: image.symbols.clone(),
+            sources: image.sources.clone(),
+            spans: image.spans.clone(),
+            image_end: image.words.len(),
+            image_spans: image.spans.len(),
+            image_sources: image.sources.len(),
+            next_identity: image.next_identity,
+            ..Heap::default()
+        };
+        heap.words.clone_from(&image.words);
+        heap.collect_at = heap.image_end + MIN_NURSERY;
+        heap
+    }
+
+    /// Back to the image, cheaply: the image part is copied again only if it was written to.
+    pub fn reset_to(&mut self, image: &HeapImage) {
+        self.words.truncate(self.image_end);
+        if self.image_touched {
+            self.words.copy_from_slice(&image.words);
+            self.image_touched = false;
+        }
+        self.symbols.reset();
+        self.spans.truncate(self.image_spans);
+        self.sources.truncate(self.image_sources);
+        self.next_identity = image.next_identity;
+        self.poll = 0;
+        self.poll_taken = 0;
+        self.outside = 0;
+        self.store_log = None;
+        self.collect_at = self.image_end + MIN_NURSERY;
+        // A run that needed a lot must not keep it for ever.
+        if self.words.capacity() > 4 * MIN_NURSERY + self.image_end {
+            self.words.shrink_to(self.image_end + MIN_NURSERY);
+        }
+    }
+
+    // ---- allocation
+
+    #[inline]
+    fn note_growth(&mut self) {
+        if self.words.len() >= self.collect_at {
+            self.request_poll();
+        }
+    }
+
+    /// Makes the VM look up at its next call or loop edge.
+    #[inline]
+    pub fn request_poll(&mut self) {
+        if self.poll > 0 {
+            self.poll_taken += self.poll;
+            self.poll = 0;
+        }
+    }
+
+    /// An object of values.
+    pub fn alloc(&mut self, kind: Kind, fields: &[Value]) -> Value {
+        let r = Ref(self.words.len() as u32);
+        self.words.push(header(kind, fields.len() as u32));
+        self.words.extend(fields.iter().map(|v| v.0));
+        self.note_growth();
+        match kind {
+            Kind::Closure => Value::closure(r),
+            Kind::Pair => Value::pair(r),
+            Kind::Traced => Value::traced(r),
+            _ => Value::object(r),
+        }
+    }
+
+    /// An object of `len` equal values; fails if the heap limit would be passed.
+    pub fn alloc_filled(&mut self, kind: Kind, len: usize, fill: Value) -> Result<Value, Error> {
+        self.ensure(len + 1)?;
+        let r = Ref(self.words.len() as u32);
+        self.words.push(header(kind, len as u32));
+        self.words.resize(self.words.len() + len, fill.0);
+        self.note_growth();
+        Ok(Value::object(r))
+    }
+
+    /// An object of raw words.
+    pub fn alloc_raw(&mut self, kind: Kind, words: &[u64]) -> Value {
+        debug_assert!(kind as u8 >= RAW_FROM);
+        let r = Ref(self.words.len() as u32);
+        self.words.push(header(kind, words.len() as u32));
+        self.words.extend_from_slice(words);
+        self.note_growth();
+        Value::object(r)
+    }
+
+    /// A pair.
+    #[inline]
+    pub fn cons(&mut self, car: Value, cdr: Value) -> Value {
+        self.cons_at(car, cdr, SpanId(0))
+    }
+
+    /// A pair that knows its place.
+    #[inline]
+    pub fn cons_at(&mut self, car: Value, cdr: Value, place: SpanId) -> Value {
+        let r = Ref(self.words.len() as u32);
+        self.words.extend_from_slice(&[header(Kind::Pair, place.0), car.0, cdr.0]);
+        self.note_growth();
+        Value::pair(r)
+    }
+
+    /// A list.
+    pub fn list(&mut self, items: &[Value]) -> Value {
+        self.list_with_tail(items, Value::NIL)
+    }
+
+    /// A list with the given last cdr.
+    pub fn list_with_tail(&mut self, items: &[Value], tail: Value) -> Value {
+        items.iter().rev().fold(tail, |list, &item| self.cons(item, list))
+    }
+
+    /// A vector.
+    pub fn vector(&mut self, items: &[Value]) -> Value {
+        self.alloc(Kind::Vector, items)
+    }
+
+    /// A string.
+    pub fn string(&mut self, text: &str) -> Value {
+        let chars: Vec<char> = text.chars().collect();
+        self.string_from_chars(&chars)
+    }
+
+    /// A string.
+    pub fn string_from_chars(&mut self, chars: &[char]) -> Value {
+        let mut words = Vec::with_capacity(1 + chars.len().div_ceil(2));
+        words.push(chars.len() as u64);
+        words.extend(chars.chunks(2).map(|c| c[0] as u64 | c.get(1).map_or(0, |&c| (c as u64) << 32)));
+        self.alloc_raw(Kind::String, &words)
+    }
+
+    /// A bytevector.
+    pub fn bytevector(&mut self, bytes: &[u8]) -> Value {
+        let mut words = vec![bytes.len() as u64];
+        words.extend(bytes.chunks(8).map(|c| {
+            let mut word = [0; 8];
+            word[..c.len()].copy_from_slice(c);
+            u64::from_le_bytes(word)
+        }));
+        self.alloc_raw(Kind::Bytevector, &words)
+    }
+
+    /// A cell (an assigned variable, or a global) with a name for messages.
+    pub fn cell(&mut self, value: Value, name: Symbol) -> Value {
+        self.alloc(Kind::Cell, &[value, Value::symbol(name)])
+    }
+
+    /// Checks that this many words can be allocated within the limit.
+    pub fn ensure(&self, words: usize) -> Result<(), Error> {
+        if self.used_words().saturating_add(words) > self.max_words {
+            return Err(self.out_of_memory());
+        }
+        Ok(())
+    }
+
+    /// The error for a heap that is full.
+    pub fn out_of_memory(&self) -> Error {
+        Diagnostic::error("E0402", format!("the program needs more than {} MiB of memory", self.max_words >> 17))
+            .help("raise the limit with --heap, or keep less data alive")
+    }
+
+    /// Counts bytes held outside the heap's words towards the limit.
+    pub fn charge_outside(&mut self, bytes: usize) {
+        self.outside += bytes;
+        if self.used_words() > self.max_words {
+            self.request_poll();
+        }
+    }
+
+    /// Words in use, garbage and outside bytes included.
+    pub fn used_words(&self) -> usize {
+        self.words.len() - self.image_end + self.outside / 8
+    }
+
+    /// Sets the limit in bytes (beyond the image).
+    pub fn set_limit(&mut self, bytes: usize) {
+        self.max_words = bytes / 8;
+        self.collect_at = self.collect_at.min(self.image_end + self.max_words / 2).max(self.image_end + 1);
+    }
+
+    /// Whether a collection is due.
+    pub fn wants_collection(&self) -> bool {
+        self.words.len() >= self.collect_at
+    }
+
+    // ---- reading
+
+    /// The kind of an object.
+    #[inline]
+    pub fn kind(&self, r: Ref) -> Kind {
+        KINDS[self.words[r.index()] as u8 as usize]
+    }
+
+    /// The object of this kind behind a value.
+    #[inline]
+    pub fn as_kind(&self, v: Value, kind: Kind) -> Option<Ref> {
+        v.as_ref().filter(|&r| self.words[r.index()] as u8 == kind as u8)
+    }
+
+    /// Number of payload words.
+    #[inline]
+    pub fn len(&self, r: Ref) -> usize {
+        payload_words(self.words[r.index()])
+    }
+
+    /// Whether nothing was allocated yet.
+    pub fn is_empty(&self) -> bool {
+        self.words.len() <= 1
+    }
+
+    /// The `i`th payload value.
+    #[inline]
+    pub fn field(&self, r: Ref, i: usize) -> Value {
+        debug_assert!(i < self.len(r));
+        Value(self.words[r.index() + 1 + i])
+    }
+
+    /// All payload values.
+    pub fn fields(&self, r: Ref) -> impl ExactSizeIterator<Item = Value> + DoubleEndedIterator + '_ {
+        self.raw(r).iter().map(|&w| Value(w))
+    }
+
+    /// The payload words.
+    #[inline]
+    pub fn raw(&self, r: Ref) -> &[u64] {
+        let start = r.index() + 1;
+        &self.words[start..start + self.len(r)]
+    }
+
+    /// Car of a pair.
+    #[inline]
+    pub fn car(&self, v: Value) -> Option<Value> {
+        v.as_pair().map(|r| Value(self.words[r.index() + 1]))
+    }
+
+    /// Cdr of a pair.
+    #[inline]
+    pub fn cdr(&self, v: Value) -> Option<Value> {
+        v.as_pair().map(|r| Value(self.words[r.index() + 2]))
+    }
+
+    /// Car and cdr of a pair.
+    #[inline]
+    pub fn uncons(&self, v: Value) -> Option<(Value, Value)> {
+        v.as_pair().map(|r| (Value(self.words[r.index() + 1]), Value(self.words[r.index() + 2])))
+    }
+
+    /// The place of a pair.
+    pub fn place(&self, v: Value) -> SpanId {
+        v.as_pair().map_or(SpanId(0), |r| SpanId((self.words[r.index()] >> 32) as u32))
+    }
+
+    /// The spans of a pair.
+    pub fn pair_span(&self, v: Value) -> Option<PairSpan> {
+        self.spans.get(self.place(v))
+    }
+
+    /// The place of a pair, if it is in a text of the user's.
+    pub fn user_place(&self, v: Value) -> Option<SpanId> {
+        let place = self.place(v);
+        let span = self.spans.get(place)?;
+        (self.sources.get(span.source)?.origin == Origin::User).then_some(place)
+    }
+
+    /// The items of a proper list; `None` if it is improper or circular.
+    pub fn list_items(&self, mut v: Value) -> Option<Vec<Value>> {
+        let mut items = Vec::new();
+        let mut hare = v;
+        while let Some((car, cdr)) = self.uncons(v) {
+            items.push(car);
+            v = cdr;
+            hare = self.cdr(hare).and_then(|h| self.cdr(h)).unwrap_or(Value::NIL);
+            if hare == v && v.is_pair() {
+                return None;
+            }
+        }
+        v.is_nil().then_some(items)
+    }
+
+    /// The characters of a string.
+    pub fn chars(&self, v: Value) -> Option<impl ExactSizeIterator<Item = char> + '_> {
+        let r = self.as_kind(v, Kind::String)?;
+        let raw = self.raw(r);
+        Some((0..raw[0] as usize).map(move |i| {
+            let c = (raw[1 + i / 2] >> (32 * (i & 1))) as u32;
+            char::from_u32(c).unwrap_or('\u{FFFD}')
+        }))
+    }
+
+    /// A string's text.
+    pub fn text(&self, v: Value) -> Option<String> {
+        Some(self.chars(v)?.collect())
+    }
+
+    /// The bytes of a bytevector.
+    pub fn bytes(&self, v: Value) -> Option<Vec<u8>> {
+        let raw = self.raw(self.as_kind(v, Kind::Bytevector)?);
+        let mut bytes: Vec<u8> = raw[1..].iter().flat_map(|w| w.to_le_bytes()).collect();
+        bytes.truncate(raw[0] as usize);
+        Some(bytes)
+    }
+
+    // ---- writing: every store into an object that exists goes through `store_word`
+
+    /// Replaces the `i`th payload value.
+    #[inline]
+    pub fn store(&mut self, r: Ref, i: usize, v: Value) {
+        self.store_word(r, i, v.0);
+    }
+
+    /// Replaces the `i`th payload word of a raw object.
+    #[inline]
+    pub fn store_word(&mut self, r: Ref, i: usize, word: u64) {
+        debug_assert!(i < self.len(r));
+        let at = r.index() + 1 + i;
+        if at < self.image_end {
+            self.image_touched = true;
+        }
+        if let Some(log) = &mut self.store_log {
+            log.push((at as u32, self.words[at]));
+        }
+        self.words[at] = word;
+    }
+
+    /// Replaces a character of a string.
+    pub fn store_char(&mut self, r: Ref, i: usize, c: char) {
+        let word = self.raw(r)[1 + i / 2];
+        let shift = 32 * (i & 1);
+        let word = word & !(0xFFFF_FFFF << shift) | (c as u64) << shift;
+        self.store_word(r, 1 + i / 2, word);
+    }
+
+    /// Replaces a byte of a bytevector.
+    pub fn store_byte(&mut self, r: Ref, i: usize, b: u8) {
+        let word = self.raw(r)[1 + i / 8];
+        let shift = 8 * (i & 7);
+        let word = word & !(0xFF << shift) | (b as u64) << shift;
+        self.store_word(r, 1 + i / 8, word);
+    }
+
+    /// A number that stays with the object for its life: first come, first numbered, so it does
+    /// not depend on addresses.
+    pub fn identity(&mut self, r: Ref) -> u32 {
+        let word = self.words[r.index()];
+        let id = (word >> 8) as u32 & 0xFF_FFFF;
+        if id != 0 {
+            return id;
+        }
+        self.next_identity = (self.next_identity % 0xFF_FFFF) + 1;
+        if r.index() < self.image_end {
+            self.image_touched = true;
+        }
+        self.words[r.index()] = word | (self.next_identity as u64) << 8;
+        self.next_identity
+    }
+
+    // ---- collection
+
+    /// Moves everything reachable from the roots into a fresh space; returns the words in use.
+    /// `roots` is called with a function to apply to each root slot.
+    pub fn collect(&mut self, roots: impl FnOnce(&mut dyn FnMut(&mut Value))) -> usize {
+        debug_assert!(self.store_log.is_none());
+        let mut to: Vec<u64> = Vec::with_capacity(self.words.len());
+        to.extend_from_slice(&self.words[..self.image_end]);
+        let mut from = std::mem::take(&mut self.words);
+        let image_end = self.image_end;
+        roots(&mut |slot| *slot = forward(&mut from, &mut to, image_end, *slot));
+        // The image is a root too; then Cheney's scan over what was copied.
+        let mut at = 1;
+        while at < to.len() {
+            let head = to[at];
+            let n = payload_words(head);
+            if (head as u8) < RAW_FROM {
+                for i in at + 1..=at + n {
+                    let old = Value(to[i]);
+                    to[i] = forward(&mut from, &mut to, image_end, old).0;
+                }
+            }
+            at += n + 1;
+        }
+        let live = to.len() - image_end;
+        // Reuse the larger buffer's memory for the next cycle.
+        self.words = to;
+        self.collect_at = (self.words.len() + live.max(MIN_NURSERY)).min(image_end + self.max_words.max(live + 1));
+        live
+    }
+}
+
+fn forward(from: &mut [u64], to: &mut Vec<u64>, image_end: usize, v: Value) -> Value {
+    let Some(r) = v.as_ref() else { return v };
+    if r.index() < image_end {
+        return v;
+    }
+    let head = from[r.index()];
+    if head as u8 as u64 == FORWARDED {
+        return v.moved_to(Ref((head >> 32) as u32));
+    }
+    let new = to.len();
+    to.extend_from_slice(&from[r.index()..=r.index() + payload_words(head)]);
+    from[r.index()] = FORWARDED | (new as u64) << 32;
+    v.moved_to(Ref(new as u32))
+}

@@ -1,0 +1,19 @@
+//! Data: values on a garbage-collected heap, exact and inexact numbers, symbols, spans, diagnostics.
+//!
+//! **Invariant:** nothing here knows what a program means; there is no evaluation in this crate.
+
+pub mod codes;
+pub mod condition;
+pub mod diagnostic;
+pub mod heap;
+pub mod num;
+pub mod span;
+pub mod symbol;
+pub mod value;
+
+pub use condition::Place;
+pub use diagnostic::{Diagnostic, Error, Fault, Label, Severity};
+pub use heap::{Heap, HeapImage, Kind};
+pub use span::{LineCol, Origin, PairSpan, Source, SourceId, Sources, Span, SpanId, SpanTable};
+pub use symbol::{Symbol, Symbols};
+pub use value::{FIXNUM_MAX, FIXNUM_MIN, Ref, Value};

@@ -1,0 +1,8 @@
+//! Scalar numerics: the one definition of every real function.
+//!
+//! Every engine computes with what is defined here, so that the same operation on the same bits
+//! gives the same bits everywhere. Nothing calls the platform's mathematics library.
+//!
+//! **Invariant:** this crate does not know values, heaps or programs.
+
+pub mod real;

@@ -1,0 +1,508 @@
+//! The instruction loop.
+//!
+//! Registers and instructions are reached through raw pointers: measured on `fib`, bounds checks on
+//! both cost a third of the time. What makes that sound: code comes from our own generator, which
+//! keeps every register below `Code::registers` and every jump inside the function; entering a
+//! procedure makes room for all its registers; codes are never removed while the machine runs; and
+//! whatever may move the stack (growing it) or change the frame is followed by `load!`.
+
+use crate::calls::Step;
+use crate::machine::Vm;
+use crate::prims;
+use dmci_compile::bytecode::{HEADER, Instr, Reg};
+use dmci_data::{Diagnostic, Error, Kind, Value, num};
+
+impl Vm {
+    /// Enters the procedure in the current frame with `n` arguments and runs until the stack is empty.
+    pub(crate) fn interpret(&mut self, n: usize) -> Result<Value, Error> {
+        match self.enter(n) {
+            Ok(Step::Go) => {}
+            Ok(Step::Done(v)) => return Ok(v),
+            Err(e) => {
+                if let Step::Done(v) = self.deliver(e)? {
+                    return Ok(v);
+                }
+            }
+        }
+        let mut start: *const Instr;
+        let mut ip: *const Instr;
+        let mut regs: *mut Value;
+        let constants = self.constants.as_ptr();
+
+        macro_rules! load {
+            () => {{
+                start = self.codes[self.code as usize].code.instrs.as_ptr();
+                // SAFETY: `pc` is an index into `instrs`; `fp` is inside the stack (see the module comment).
+                unsafe {
+                    ip = start.add(self.pc);
+                    regs = self.stack.as_mut_ptr().add(self.fp);
+                }
+            }};
+        }
+        macro_rules! get {
+            ($r:expr) => {
+                // SAFETY: see the module comment.
+                unsafe { *regs.add($r as usize) }
+            };
+        }
+        macro_rules! set {
+            ($r:expr, $v:expr) => {{
+                let v = $v;
+                // SAFETY: see the module comment.
+                unsafe { *regs.add($r as usize) = v }
+            }};
+        }
+        // The index of the instruction that is running (`ip` is already past it).
+        macro_rules! here {
+            () => {
+                // SAFETY: both point into the same function's instructions.
+                unsafe { ip.offset_from(start) as usize - 1 }
+            };
+        }
+        macro_rules! fail {
+            ($e:expr) => {{
+                self.pc = here!();
+                match self.deliver($e)? {
+                    Step::Go => {
+                        load!();
+                        continue;
+                    }
+                    Step::Done(v) => return Ok(v),
+                }
+            }};
+        }
+        macro_rules! attempt {
+            ($e:expr) => {
+                match $e {
+                    Ok(v) => v,
+                    Err(e) => fail!(e),
+                }
+            };
+        }
+        macro_rules! tick {
+            () => {
+                self.world.heap.poll -= 1;
+                if self.world.heap.poll < 0 {
+                    let top = self.fp + self.codes[self.code as usize].code.registers as usize;
+                    attempt!(self.poll(top));
+                }
+            };
+        }
+        macro_rules! jump {
+            ($to:expr) => {
+                // SAFETY: jump targets are instructions of the same function.
+                ip = unsafe { start.add($to as usize) }
+            };
+        }
+        macro_rules! hop {
+            ($off:expr) => {
+                // SAFETY: jump targets are instructions of the same function.
+                ip = unsafe { ip.offset($off as isize) }
+            };
+        }
+        macro_rules! arithmetic {
+            ($d:expr, $a:expr, $b:expr, $fix:ident, $op:tt, $slow:path) => {{
+                let (a, b) = (get!($a), get!($b));
+                if let (Some(x), Some(y)) = (a.as_real(), b.as_real()) {
+                    set!($d, Value::real_result(x $op y));
+                } else if let (Some(x), Some(y)) = (a.as_fixnum(), b.as_fixnum())
+                    && let Some(v) = x.$fix(y).and_then(Value::try_fixnum)
+                {
+                    set!($d, v);
+                } else {
+                    set!($d, attempt!($slow(&mut self.world.heap, a, b)));
+                }
+            }};
+        }
+        macro_rules! compare {
+            ($a:expr, $b:expr, $op:tt, $slow:path) => {{
+                let (a, b): (Value, Value) = ($a, $b);
+                if let (Some(x), Some(y)) = (a.as_fixnum(), b.as_fixnum()) {
+                    x $op y
+                } else if let (Some(x), Some(y)) = (a.as_real(), b.as_real()) {
+                    x $op y
+                } else {
+                    attempt!($slow(&mut self.world.heap, a, b)).is_true()
+                }
+            }};
+        }
+        macro_rules! unless {
+            ($off:expr, $test:expr) => {
+                if !$test {
+                    hop!($off);
+                }
+            };
+        }
+
+        load!();
+        loop {
+            // SAFETY: the last instruction of every path returns, calls in tail position or jumps.
+            let instr = unsafe { *ip };
+            ip = unsafe { ip.add(1) };
+            match instr {
+                // SAFETY: constant indices were relocated when the code was loaded.
+                Instr::Const { d, k } => set!(d, unsafe { *constants.add(k as usize) }),
+                Instr::Int { d, i } => set!(d, Value::fixnum(i.into())),
+                Instr::Unspecified { d } => set!(d, Value::UNSPECIFIED),
+                Instr::Move { d, s } => set!(d, get!(s)),
+                Instr::Capture { d, i } => set!(d, self.capture(i)),
+                Instr::SelfClosure { d } => set!(d, self.stack[self.fp - 1]),
+                Instr::Global { d, k } => {
+                    // SAFETY: as for constants.
+                    let v = self.cell_value(unsafe { *constants.add(k as usize) });
+                    if v == Value::UNBOUND {
+                        fail!(self.unbound(k));
+                    }
+                    set!(d, v);
+                }
+                Instr::SetGlobal { s, k } => attempt!(self.set_global(k, get!(s))),
+                Instr::Define { s, k } => self.define_global(k, get!(s)),
+                Instr::Cell { d, s } => {
+                    let cell = self.world.heap.alloc(Kind::Cell, &[get!(s), Value::FALSE]);
+                    set!(d, cell);
+                }
+                Instr::EmptyCell { d, k } => {
+                    let name = self.constants[k as usize];
+                    let cell = self.world.heap.alloc(Kind::Cell, &[Value::UNBOUND, name]);
+                    set!(d, cell);
+                }
+                Instr::CellRef { d, c } => set!(d, self.cell_value(get!(c))),
+                Instr::CellRefChecked { d, c } => {
+                    let v = self.cell_value(get!(c));
+                    if v == Value::UNBOUND {
+                        fail!(self.unset(get!(c)));
+                    }
+                    set!(d, v);
+                }
+                Instr::CellSet { c, s } => {
+                    if let Some(r) = get!(c).as_object() {
+                        self.world.heap.store(r, 0, get!(s));
+                    }
+                }
+                Instr::Closure { d, site } => {
+                    let closure = self.make_closure(site);
+                    set!(d, closure);
+                }
+                Instr::Patch { c, i, s } => {
+                    if let Some(r) = get!(c).as_closure() {
+                        self.world.heap.store(r, 1 + i as usize, get!(s));
+                    }
+                }
+                Instr::Prim { n, d, a, p } => {
+                    let from = self.fp + a as usize;
+                    let run = prims::table()[p as usize].run;
+                    let result = run(&mut self.world, &self.stack[from..from + n as usize]);
+                    set!(d, attempt!(result));
+                }
+                Instr::Call { n, a } => {
+                    tick!();
+                    let window = self.fp + a as usize;
+                    let f = get!(a as usize + HEADER - 1);
+                    if let Some(r) = f.as_closure() {
+                        let word = self.world.heap.field(r, 0).packed_bits();
+                        let id = (word & 0xFF_FFFF) as u32;
+                        let code = &self.codes[id as usize].code;
+                        if code.required == n as u16 && !code.rest {
+                            let fp = window + HEADER;
+                            if fp + code.registers as usize > self.stack.len() {
+                                let need = fp + code.registers as usize;
+                                attempt!(self.grow_stack(need));
+                            }
+                            self.push_frame(window, here!() + 1, a as usize + HEADER);
+                            self.fp = fp;
+                            self.code = id;
+                            self.pc = 0;
+                            load!();
+                            continue;
+                        }
+                    } else if let Some(p) = f.as_primitive()
+                        && let Some(run) = prims::native(p, n as usize)
+                    {
+                        let from = window + HEADER;
+                        let result = run(&mut self.world, &self.stack[from..from + n as usize]);
+                        set!(a, attempt!(result));
+                        continue;
+                    }
+                    // Everything else: continuations, control primitives, rest arguments, errors.
+                    self.pc = here!() + 1;
+                    match self.call_slowly(window, n as usize) {
+                        Ok(Step::Go) => load!(),
+                        Ok(Step::Done(v)) => return Ok(v),
+                        Err(e) => {
+                            self.pc -= 1;
+                            match self.deliver(e)? {
+                                Step::Go => load!(),
+                                Step::Done(v) => return Ok(v),
+                            }
+                        }
+                    }
+                }
+                Instr::CallSelf { n: _, a } => {
+                    tick!();
+                    let window = self.fp + a as usize;
+                    let fp = window + HEADER;
+                    let need = fp + self.codes[self.code as usize].code.registers as usize;
+                    if need > self.stack.len() {
+                        attempt!(self.grow_stack(need));
+                    }
+                    self.stack[fp - 1] = self.stack[self.fp - 1];
+                    self.push_frame(window, here!() + 1, a as usize + HEADER);
+                    self.fp = fp;
+                    ip = start;
+                    // SAFETY: see the module comment.
+                    regs = unsafe { self.stack.as_mut_ptr().add(fp) };
+                }
+                Instr::TailCall { n, a, place } => {
+                    tick!();
+                    let from = self.fp + a as usize + HEADER - 1;
+                    let f = self.stack[from];
+                    if place != 0 {
+                        let h0 = self.stack[self.fp - 3].packed_bits();
+                        self.stack[self.fp - 3] = Value::packed(h0 & !0xFF_FFFF | place as u64);
+                    }
+                    self.stack.copy_within(from..from + 1 + n as usize, self.fp - 1);
+                    if let Some(r) = f.as_closure() {
+                        let word = self.world.heap.field(r, 0).packed_bits();
+                        let id = (word & 0xFF_FFFF) as u32;
+                        let code = &self.codes[id as usize].code;
+                        if code.required == n as u16 && !code.rest {
+                            let need = self.fp + code.registers as usize;
+                            if need > self.stack.len() {
+                                attempt!(self.grow_stack(need));
+                            }
+                            self.code = id;
+                            self.pc = 0;
+                            load!();
+                            continue;
+                        }
+                    }
+                    self.pc = here!();
+                    match self.enter(n as usize) {
+                        Ok(Step::Go) => load!(),
+                        Ok(Step::Done(v)) => return Ok(v),
+                        Err(e) => match self.deliver(e)? {
+                            Step::Go => load!(),
+                            Step::Done(v) => return Ok(v),
+                        },
+                    }
+                }
+                Instr::Return { s } => {
+                    let v = get!(s);
+                    let h1 = self.stack[self.fp - 2].packed_bits();
+                    let delta = (h1 >> 24) as usize;
+                    if delta != 0 {
+                        let pc = (self.stack[self.fp - 3].packed_bits() >> 24) as usize;
+                        self.stack[self.fp - 3] = v;
+                        self.fp -= delta;
+                        self.code = (h1 & 0xFF_FFFF) as u32;
+                        self.pc = pc;
+                        load!();
+                        continue;
+                    }
+                    match self.return_value(v) {
+                        Step::Go => load!(),
+                        Step::Done(v) => return Ok(v),
+                    }
+                }
+                Instr::Jump { to } => jump!(to),
+                Instr::LoopTo { to } => {
+                    tick!();
+                    jump!(to);
+                }
+                Instr::BrFalse { s, to } => {
+                    if get!(s) == Value::FALSE {
+                        jump!(to);
+                    }
+                }
+                Instr::Add { d, a, b } => arithmetic!(d, a, b, checked_add, +, num::add),
+                Instr::Sub { d, a, b } => arithmetic!(d, a, b, checked_sub, -, num::sub),
+                Instr::Mul { d, a, b } => arithmetic!(d, a, b, checked_mul, *, num::mul),
+                Instr::Div { d, a, b } => {
+                    let (a, b) = (get!(a), get!(b));
+                    if let (Some(x), Some(y)) = (a.as_real(), b.as_real()) {
+                        set!(d, Value::real_result(x / y));
+                    } else {
+                        set!(d, attempt!(num::div(&mut self.world.heap, a, b)));
+                    }
+                }
+                Instr::AddI { d, a, i } => {
+                    let a = get!(a);
+                    if let Some(v) = a.as_fixnum().and_then(|x| Value::try_fixnum(x + i as i64)) {
+                        set!(d, v);
+                    } else {
+                        set!(d, attempt!(num::add(&mut self.world.heap, a, Value::fixnum(i.into()))));
+                    }
+                }
+                Instr::SubI { d, a, i } => {
+                    let a = get!(a);
+                    if let Some(v) = a.as_fixnum().and_then(|x| Value::try_fixnum(x - i as i64)) {
+                        set!(d, v);
+                    } else {
+                        set!(d, attempt!(num::sub(&mut self.world.heap, a, Value::fixnum(i.into()))));
+                    }
+                }
+                Instr::NumEq { d, a, b } => set!(d, Value::boolean(compare!(get!(a), get!(b), ==, num::equal))),
+                Instr::Lt { d, a, b } => set!(d, Value::boolean(compare!(get!(a), get!(b), <, num::less))),
+                Instr::Gt { d, a, b } => set!(d, Value::boolean(compare!(get!(a), get!(b), >, num::greater))),
+                Instr::Le { d, a, b } => set!(d, Value::boolean(compare!(get!(a), get!(b), <=, num::less_equal))),
+                Instr::Ge { d, a, b } => set!(d, Value::boolean(compare!(get!(a), get!(b), >=, num::greater_equal))),
+                Instr::UnlessNumEq { a, b, off } => unless!(off, compare!(get!(a), get!(b), ==, num::equal)),
+                Instr::UnlessLt { a, b, off } => unless!(off, compare!(get!(a), get!(b), <, num::less)),
+                Instr::UnlessGt { a, b, off } => unless!(off, compare!(get!(a), get!(b), >, num::greater)),
+                Instr::UnlessLe { a, b, off } => unless!(off, compare!(get!(a), get!(b), <=, num::less_equal)),
+                Instr::UnlessGe { a, b, off } => unless!(off, compare!(get!(a), get!(b), >=, num::greater_equal)),
+                Instr::UnlessNumEqI { a, i, off } => {
+                    unless!(off, compare!(get!(a), Value::fixnum(i.into()), ==, num::equal));
+                }
+                Instr::UnlessLtI { a, i, off } => {
+                    unless!(off, compare!(get!(a), Value::fixnum(i.into()), <, num::less));
+                }
+                Instr::UnlessGtI { a, i, off } => {
+                    unless!(off, compare!(get!(a), Value::fixnum(i.into()), >, num::greater));
+                }
+                Instr::UnlessLeI { a, i, off } => {
+                    unless!(off, compare!(get!(a), Value::fixnum(i.into()), <=, num::less_equal));
+                }
+                Instr::UnlessGeI { a, i, off } => {
+                    unless!(off, compare!(get!(a), Value::fixnum(i.into()), >=, num::greater_equal));
+                }
+                Instr::UnlessEq { a, b, off } => unless!(off, self.is_eq(get!(a), get!(b))),
+                Instr::UnlessNull { s, to } => {
+                    if !get!(s).is_nil() {
+                        jump!(to);
+                    }
+                }
+                Instr::UnlessPair { s, to } => {
+                    if !get!(s).is_pair() {
+                        jump!(to);
+                    }
+                }
+                Instr::IsNull { d, s } => set!(d, Value::boolean(get!(s).is_nil())),
+                Instr::IsPair { d, s } => set!(d, Value::boolean(get!(s).is_pair())),
+                Instr::Not { d, s } => set!(d, Value::boolean(get!(s) == Value::FALSE)),
+                Instr::Eq { d, a, b } => set!(d, Value::boolean(self.is_eq(get!(a), get!(b)))),
+                Instr::Cons { d, a, b } => {
+                    let pair = self.world.heap.cons(get!(a), get!(b));
+                    set!(d, pair);
+                }
+                Instr::Car { d, s } => match self.world.heap.car(get!(s)) {
+                    Some(v) => set!(d, v),
+                    None => fail!(self.world.wrong_type("car", "a pair", get!(s))),
+                },
+                Instr::Cdr { d, s } => match self.world.heap.cdr(get!(s)) {
+                    Some(v) => set!(d, v),
+                    None => fail!(self.world.wrong_type("cdr", "a pair", get!(s))),
+                },
+                Instr::VectorRef { d, v, i } => {
+                    let (v, i) = (get!(v), get!(i));
+                    if let (Some(r), Some(k)) = (self.world.heap.as_kind(v, Kind::Vector), i.as_fixnum())
+                        && (k as usize) < self.world.heap.len(r)
+                    {
+                        set!(d, self.world.heap.field(r, k as usize));
+                    } else {
+                        set!(d, attempt!(self.primitive_by_name("vector-ref", &[v, i])));
+                    }
+                }
+                Instr::VectorSet { v, i, s } => {
+                    let (v, i, s) = (get!(v), get!(i), get!(s));
+                    if let (Some(r), Some(k)) = (self.world.heap.as_kind(v, Kind::Vector), i.as_fixnum())
+                        && (k as usize) < self.world.heap.len(r)
+                    {
+                        self.world.heap.store(r, k as usize, s);
+                    } else {
+                        attempt!(self.primitive_by_name("vector-set!", &[v, i, s]));
+                    }
+                }
+                Instr::Note { s } => self.note(get!(s)),
+            }
+        }
+    }
+
+    #[inline]
+    fn push_frame(&mut self, window: usize, pc: usize, delta: usize) {
+        self.stack[window] = Value::packed((pc as u64) << 24);
+        self.stack[window + 1] = Value::packed((delta as u64) << 24 | self.code as u64);
+    }
+
+    #[inline]
+    fn capture(&self, i: u16) -> Value {
+        match self.stack[self.fp - 1].as_closure() {
+            Some(r) => self.world.heap.field(r, 1 + i as usize),
+            None => Value::UNSPECIFIED,
+        }
+    }
+
+    #[inline]
+    fn cell_value(&self, cell: Value) -> Value {
+        match cell.as_object() {
+            Some(r) => self.world.heap.field(r, 0),
+            None => Value::UNBOUND,
+        }
+    }
+
+    #[inline]
+    fn is_eq(&self, a: Value, b: Value) -> bool {
+        a == b && !(a.is_real() && a.as_real() != b.as_real()) || a != b && num::eqv(&self.world.heap, a, b)
+    }
+
+    fn make_closure(&mut self, site: u32) -> Value {
+        let site = &self.sites[site as usize];
+        let mut fields = [Value::UNSPECIFIED; 9];
+        let n = site.captures.len();
+        if n < fields.len() {
+            fields[0] = Value::packed(site.function.into());
+            for (field, &r) in fields[1..].iter_mut().zip(&site.captures) {
+                *field = self.stack[self.fp + r as usize];
+            }
+            return self.world.heap.alloc(Kind::Closure, &fields[..=n]);
+        }
+        let mut fields = vec![Value::packed(site.function.into())];
+        fields.extend(site.captures.iter().map(|&r: &Reg| self.stack[self.fp + r as usize]));
+        self.world.heap.alloc(Kind::Closure, &fields)
+    }
+
+    fn primitive_by_name(&mut self, name: &str, args: &[Value]) -> Result<Value, Error> {
+        match prims::set().number(name) {
+            Some(p) => (prims::table()[p as usize].run)(&mut self.world, args),
+            None => Err(Diagnostic::error("E9901", format!("the primitive {name} is missing"))),
+        }
+    }
+
+    fn name_of_cell(&self, cell: Value) -> &str {
+        let symbols = &self.world.heap.symbols;
+        let name = cell.as_object().and_then(|r| self.world.heap.field(r, 1).as_symbol());
+        name.map_or("a variable", |s| symbols.name(symbols.base_of(s)))
+    }
+
+    #[cold]
+    fn unbound(&self, k: u32) -> Error {
+        prims::unbound_variable(self.name_of_cell(self.constants[k as usize]))
+    }
+
+    #[cold]
+    fn unset(&self, cell: Value) -> Error {
+        prims::unset_variable(self.name_of_cell(cell))
+    }
+
+    fn set_global(&mut self, k: u32, v: Value) -> Result<(), Error> {
+        let cell = self.constants[k as usize];
+        if self.cell_value(cell) == Value::UNBOUND {
+            return Err(prims::undefined_variable(self.name_of_cell(cell)));
+        }
+        self.define_global(k, v);
+        Ok(())
+    }
+
+    fn define_global(&mut self, k: u32, v: Value) {
+        if let Some(r) = self.constants[k as usize].as_object() {
+            self.world.heap.store(r, 0, v);
+        }
+    }
+
+    fn note(&mut self, datum: Value) {
+        if let Some(place) = self.world.heap.user_place(datum) {
+            let h0 = self.stack[self.fp - 3].packed_bits();
+            self.stack[self.fp - 3] = Value::packed(h0 & !0xFF_FFFF | place.0 as u64);
+        }
+    }
+}

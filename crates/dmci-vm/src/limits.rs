@@ -1,0 +1,60 @@
+//! What a program may use: a program is untrusted.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The limits of one evaluation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Calls and loop edges.
+    pub fuel: u64,
+    /// Bytes of heap, garbage included.
+    pub heap: usize,
+    /// Nested calls; a call takes 16 stack slots in this count, whatever it really needs.
+    pub depth: usize,
+    /// Bytes of captured output.
+    pub output: usize,
+    /// Wall-clock time.
+    pub time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { fuel: 2_000_000_000, heap: 1 << 30, depth: 1_000_000, output: 1 << 20, time: Duration::from_secs(300) }
+    }
+}
+
+impl Limits {
+    /// The same limits for a program that runs under `levels` interpreters, which need more steps
+    /// and more stack for the same work.
+    pub fn for_levels(self, levels: u32) -> Limits {
+        let levels = levels.min(4);
+        Limits {
+            fuel: self.fuel.saturating_mul(20u64.pow(levels)),
+            depth: self.depth.saturating_mul(4usize.pow(levels.min(2))),
+            ..self
+        }
+    }
+}
+
+/// A flag that another thread may set to stop an evaluation.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Asks the evaluation to stop; it does within milliseconds.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody asked.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Takes the request back.
+    pub fn reset(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}

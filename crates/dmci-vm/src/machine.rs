@@ -1,0 +1,355 @@
+//! The virtual machine: a resumable value with its own heap and its own stack.
+
+use crate::environment::{EnvironmentId, Environments};
+use crate::image::Image;
+use crate::limits::{Cancel, Limits};
+use crate::prims;
+use crate::world::{Output, World};
+use dmci_compile::bytecode::{ClosureSite, Code, Instr};
+use dmci_compile::graph::Graph;
+use dmci_data::{Diagnostic, Error, Heap, Kind, Origin, Place, SpanId, Value};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Calls and loop edges between two looks at clock, cancel flag and heap.
+const SLICE: i64 = 4096;
+
+/// Code that has been given its place in a machine.
+#[derive(Debug)]
+pub struct LoadedCode {
+    /// The code, with constants, sites and places of the machine.
+    pub code: Code,
+    /// Its procedures are reported as places in the user's text.
+    pub user: bool,
+}
+
+/// A virtual machine.
+#[derive(Debug)]
+pub struct Vm {
+    /// What primitives see.
+    pub world: World,
+    pub(crate) stack: Vec<Value>,
+    /// First register of the current frame.
+    pub(crate) fp: usize,
+    pub(crate) pc: usize,
+    pub(crate) code: u32,
+    pub(crate) codes: Vec<Arc<LoadedCode>>,
+    /// Constants and cells of globals.
+    pub(crate) constants: Vec<Value>,
+    pub(crate) sites: Vec<ClosureSite>,
+    /// Frames below the stack's own: a continuation object and how much of it is left.
+    pub(crate) below: Value,
+    pub(crate) below_len: usize,
+    image: Arc<Image>,
+    limits: Limits,
+    max_slots: usize,
+    cancel: Cancel,
+    fuel_left: u64,
+    slice: i64,
+    deadline: Option<Instant>,
+}
+
+impl Vm {
+    /// A machine that starts from the image.
+    pub fn new(image: &Arc<Image>) -> Vm {
+        let world = World {
+            heap: Heap::from_image(&image.heap),
+            output: Output::default(),
+            environments: Environments::new(image.system.clone(), image.syntax.clone()),
+            random: 0,
+            handlers: Value::NIL,
+            winders: Value::NIL,
+            error_place: None,
+            procedure_names: image.procedure_names.clone(),
+        };
+        Vm {
+            world,
+            stack: Vec::new(),
+            fp: 0,
+            pc: 0,
+            code: 0,
+            codes: image.codes.clone(),
+            constants: image.constants.clone(),
+            sites: image.sites.clone(),
+            below: Value::FALSE,
+            below_len: 0,
+            image: image.clone(),
+            limits: Limits::default(),
+            max_slots: 0,
+            cancel: Cancel::default(),
+            fuel_left: 0,
+            slice: 0,
+            deadline: None,
+        }
+    }
+
+    /// Back to the image, ready for another program.
+    pub fn reset(&mut self) {
+        let image = &self.image;
+        self.world.heap.reset_to(&image.heap);
+        self.world.environments.reset();
+        self.world.output.text.clear();
+        self.world.procedure_names.truncate(image.procedure_names.len());
+        self.world.handlers = Value::NIL;
+        self.world.winders = Value::NIL;
+        self.world.error_place = None;
+        self.codes.truncate(image.codes.len());
+        self.constants.truncate(image.constants.len());
+        self.sites.truncate(image.sites.len());
+        self.below = Value::FALSE;
+        // Stale slots would be roots of the next collection, with references into the old heap.
+        self.stack.clear();
+        if self.stack.capacity() > 1 << 20 {
+            self.stack.shrink_to(1 << 16);
+        }
+    }
+
+    /// Sets limits, cancel flag and seed for the runs that follow.
+    pub fn configure(&mut self, limits: Limits, cancel: Cancel, seed: u64) {
+        self.limits = limits;
+        self.max_slots = limits.depth.saturating_mul(16).max(1024);
+        self.cancel = cancel;
+        self.fuel_left = limits.fuel;
+        self.deadline = Instant::now().checked_add(limits.time);
+        self.world.heap.set_limit(limits.heap);
+        self.world.output.limit = limits.output;
+        self.world.random = seed;
+    }
+
+    // ---- loading
+
+    /// Gives a graph its place in the machine; returns the number of its first code.
+    pub fn load(&mut self, graph: &Graph, origin: Origin, environment: EnvironmentId) -> Result<u32, Error> {
+        let bytecode = dmci_compile::codegen::generate(graph, prims::set())?;
+        let heap = &mut self.world.heap;
+        let first_place = heap.spans.len() as u32;
+        for &place in &graph.places {
+            heap.spans.add(place);
+        }
+        let place = |id: SpanId| if id.0 == 0 { id } else { SpanId(id.0 + first_place) };
+        let first_constant = self.constants.len() as u32;
+        for constant in &graph.constants {
+            let value = constant.to_value(heap);
+            self.constants.push(value);
+        }
+        let first_global = self.constants.len() as u32;
+        for global in &graph.globals {
+            let name = heap.symbols.intern(&global.name);
+            let system = if global.system { self.world.environments.system_cell(name) } else { None };
+            let cell = system.unwrap_or_else(|| self.world.environments.cell(heap, environment, name));
+            self.constants.push(cell);
+        }
+        let first_site = self.sites.len() as u32;
+        let first_code = self.codes.len() as u32;
+        if first_code as usize + bytecode.codes.len() >= 1 << 24 {
+            return Err(Diagnostic::error("E0408", "too many procedures were loaded"));
+        }
+        for mut site in bytecode.sites {
+            site.function += first_code;
+            self.sites.push(site);
+        }
+        let user = origin == Origin::User;
+        for mut code in bytecode.codes {
+            for instr in &mut code.instrs {
+                match instr {
+                    Instr::Const { k, .. } | Instr::EmptyCell { k, .. } => *k += first_constant,
+                    Instr::Global { k, .. } | Instr::SetGlobal { k, .. } | Instr::Define { k, .. } => {
+                        *k += first_global
+                    }
+                    Instr::Closure { site, .. } => *site += first_site,
+                    Instr::TailCall { place: p, .. } => *p = if user { place(SpanId(*p)).0 } else { 0 },
+                    _ => {}
+                }
+            }
+            for p in &mut code.places {
+                p.1 = place(p.1);
+            }
+            self.world.procedure_names.push(code.name.as_deref().map(Arc::from));
+            self.codes.push(Arc::new(LoadedCode { code, user }));
+        }
+        Ok(first_code)
+    }
+
+    pub(crate) fn image(&self) -> &Arc<Image> {
+        &self.image
+    }
+
+    pub(crate) fn raise_error(&self) -> Value {
+        self.image.raise_error
+    }
+
+    /// Runs a loaded code without arguments.
+    pub fn run_code(&mut self, code: u32) -> Result<Value, Error> {
+        let closure = self.world.heap.alloc(Kind::Closure, &[Value::packed(code.into())]);
+        self.call(closure, &[])
+    }
+
+    /// Calls a procedure with arguments from outside.
+    pub fn call(&mut self, f: Value, args: &[Value]) -> Result<Value, Error> {
+        self.stack.clear();
+        self.stack.resize(1024.max(args.len() + 64), Value::UNSPECIFIED);
+        self.below = Value::FALSE;
+        self.below_len = 0;
+        self.fp = 3;
+        self.stack[0] = Value::packed(0);
+        self.stack[1] = Value::packed(0);
+        self.stack[2] = f;
+        self.stack[3..3 + args.len()].copy_from_slice(args);
+        self.start_slice();
+        self.interpret(args.len())
+    }
+
+    // ---- limits
+
+    fn start_slice(&mut self) {
+        self.slice = SLICE.min(self.fuel_left.min(i64::MAX as u64) as i64);
+        self.world.heap.poll = self.slice;
+        self.world.heap.poll_taken = 0;
+    }
+
+    /// Looks at fuel, flag, clock and heap; `top` is the end of the live stack.
+    #[cold]
+    pub(crate) fn poll(&mut self, top: usize) -> Result<(), Error> {
+        let heap = &self.world.heap;
+        let used = (self.slice - heap.poll - heap.poll_taken).max(0) as u64;
+        if used > self.fuel_left {
+            self.fuel_left = 0;
+            return Err(Diagnostic::error("E0401", format!("the program took more than {} steps", self.limits.fuel))
+                .help("look for a loop that does not end, or raise the limit with --fuel"));
+        }
+        self.fuel_left -= used;
+        if self.cancel.is_cancelled() {
+            return Err(Diagnostic::error("E0409", "the run was cancelled"));
+        }
+        if self.deadline.is_some_and(|d| Instant::now() >= d) {
+            let limit = self.limits.time.as_secs_f64();
+            return Err(Diagnostic::error("E0405", format!("the program ran for more than {limit} s"))
+                .help("raise the limit with --time"));
+        }
+        if heap.wants_collection() {
+            self.collect(top);
+        }
+        self.world.heap.ensure(0)?;
+        self.start_slice();
+        Ok(())
+    }
+
+    /// Collects garbage; every live value is below `top` on the stack or in a root.
+    fn collect(&mut self, top: usize) {
+        let top = top.min(self.stack.len());
+        let first_local = self.image.constants.len();
+        let World { heap, environments, handlers, winders, .. } = &mut self.world;
+        let stack = &mut self.stack;
+        let constants = &mut self.constants[first_local..];
+        let below = &mut self.below;
+        heap.collect(|visit| {
+            stack[..top].iter_mut().for_each(&mut *visit);
+            constants.iter_mut().for_each(&mut *visit);
+            environments.roots(visit);
+            visit(handlers);
+            visit(winders);
+            visit(below);
+        });
+        // Slots above the top are read before they are written only as dead values, but the next
+        // collection must not find references into the space that is gone.
+        self.stack[top..].fill(Value::UNSPECIFIED);
+    }
+
+    /// Makes room for `slots` stack slots.
+    #[cold]
+    pub(crate) fn grow_stack(&mut self, slots: usize) -> Result<(), Error> {
+        if slots > self.max_slots {
+            return Err(Diagnostic::error("E0403", format!("calls are nested more than {} deep", self.limits.depth))
+                .help("make the recursion a tail call, or raise the limit with --depth"));
+        }
+        let len = (self.stack.len() * 2).max(slots).min(self.max_slots.max(slots));
+        self.stack.resize(len, Value::UNSPECIFIED);
+        Ok(())
+    }
+
+    // ---- places
+
+    /// The application in the user's text that is being evaluated: the innermost one whose frame
+    /// is in the user's code, or from which a library procedure or an interpreted one was entered.
+    pub(crate) fn place(&self, pc: usize) -> SpanId {
+        let (mut fp, mut code, mut pc) = (self.fp, self.code as usize, pc);
+        loop {
+            if self.codes[code].user {
+                let place = self.codes[code].code.place(pc);
+                if place != SpanId(0) {
+                    return place;
+                }
+            }
+            if fp < 3 {
+                return SpanId(0);
+            }
+            let h0 = self.stack[fp - 3].packed_bits();
+            let h1 = self.stack[fp - 2].packed_bits();
+            if h0 & 0xFF_FFFF != 0 {
+                return SpanId((h0 & 0xFF_FFFF) as u32);
+            }
+            let delta = (h1 >> 24) as usize;
+            if delta == 0 {
+                return self.place_below(self.below, self.below_len);
+            }
+            code = (h1 & 0xFF_FFFF) as usize;
+            pc = ((h0 >> 24) as usize).saturating_sub(1);
+            fp -= delta;
+        }
+    }
+
+    /// The same for frames that a continuation object holds.
+    fn place_below(&self, mut below: Value, mut len: usize) -> SpanId {
+        let heap = &self.world.heap;
+        while let Some(k) = heap.as_kind(below, Kind::Continuation) {
+            let word = |i: usize| heap.field(k, crate::calls::SAVED + i).packed_bits();
+            while len >= 2 {
+                let (h0, h1) = (word(len - 2), word(len - 1));
+                if h0 & 0xFF_FFFF != 0 {
+                    return SpanId((h0 & 0xFF_FFFF) as u32);
+                }
+                let delta = (h1 >> 24) as usize;
+                if delta == 0 {
+                    break;
+                }
+                let code = &self.codes[(h1 & 0xFF_FFFF) as usize];
+                if code.user {
+                    let place = code.code.place(((h0 >> 24) as usize).saturating_sub(1));
+                    if place != SpanId(0) {
+                        return place;
+                    }
+                }
+                len -= delta;
+            }
+            (below, len) = crate::calls::below_of(heap, k);
+        }
+        SpanId(0)
+    }
+
+    /// The diagnostic for an object that was raised and not caught.
+    pub(crate) fn uncaught(&self, object: Value) -> Error {
+        let heap = &self.world.heap;
+        let Some(r) = heap.as_condition(object) else {
+            let shown = self.world.show(object);
+            return Diagnostic::error("E0308", format!("uncaught exception: {shown}"))
+                .help("raise a condition made by (error message irritant ...), or catch it with guard");
+        };
+        let mut text = self.world.display(heap.condition_message(r));
+        for irritant in heap.list_items(heap.condition_irritants(r)).unwrap_or_default() {
+            text.push(' ');
+            text.push_str(&self.world.show(irritant));
+        }
+        heap.condition_diagnostic(r, text)
+    }
+
+    /// The place to report for an error at instruction `pc`.
+    pub(crate) fn error_place(&mut self, pc: usize) -> Place {
+        self.world.error_place.take().unwrap_or_else(|| {
+            // An unbound or unset variable is shown itself, everything else by its form.
+            let code = &self.codes[self.code as usize];
+            let variable =
+                matches!(code.code.instrs.get(pc), Some(Instr::Global { .. } | Instr::CellRefChecked { .. }));
+            Place { id: self.place(pc), car: variable && code.user }
+        })
+    }
+}

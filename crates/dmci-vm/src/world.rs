@@ -1,0 +1,83 @@
+//! The world of one evaluation: everything primitives may see or change. The VM's stack is not in it,
+//! so a primitive can read its arguments from the stack while it changes the world.
+
+use crate::environment::Environments;
+use dmci_data::{Diagnostic, Error, Heap, Kind, Place, Value};
+use std::sync::Arc;
+
+/// What primitives work on.
+#[derive(Debug)]
+pub struct World {
+    /// Values, symbols, sources, places.
+    pub heap: Heap,
+    /// Captured output.
+    pub output: Output,
+    /// Global environments.
+    pub environments: Environments,
+    /// State of `random`.
+    pub random: u64,
+    /// Exception handlers, innermost first.
+    pub handlers: Value,
+    /// Active `dynamic-wind`s, innermost first.
+    pub winders: Value,
+    /// Where the error is that a primitive is about to report, if it knows better than the machine.
+    pub error_place: Option<Place>,
+    /// Names of procedures by code number.
+    pub procedure_names: Vec<Option<Arc<str>>>,
+}
+
+/// Set in a closure's code word if it carries a name and an arity of its own (see `%named`).
+pub const NAMED: u64 = 1 << 24;
+
+impl World {
+    /// Counts `steps` of work inside a primitive, so that long ones are stopped by the limits too.
+    /// The VM looks up right after the primitive returns.
+    pub fn spend(&mut self, steps: usize) {
+        self.heap.poll -= steps as i64;
+    }
+
+    /// The name of a procedure.
+    pub fn procedure_name(&self, v: Value) -> Option<String> {
+        if let Some(p) = v.as_primitive() {
+            return Some(crate::prims::table()[p as usize].name.into());
+        }
+        let r = self.heap.as_kind(v, Kind::Closure)?;
+        let word = self.heap.field(r, 0).packed_bits();
+        if word & NAMED != 0 {
+            let name = self.heap.field(r, self.heap.len(r) - 2).as_symbol()?;
+            return Some(self.heap.symbols.name(self.heap.symbols.base_of(name)).into());
+        }
+        self.procedure_names.get((word & 0xFF_FFFF) as usize)?.as_deref().map(str::to_string)
+    }
+
+    /// Text of a value as `write` prints it, shortened for messages.
+    pub fn show(&self, v: Value) -> String {
+        dmci_syntax::printer::brief(&self.heap, v)
+    }
+
+    /// Text of a value as `display` prints it.
+    pub fn display(&self, v: Value) -> String {
+        dmci_syntax::printer::display(&self.heap, v)
+    }
+}
+
+/// Captured output with its limit.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// What was printed so far.
+    pub text: String,
+    /// Largest size in bytes.
+    pub limit: usize,
+}
+
+impl Output {
+    /// Adds text; an error when the limit is passed.
+    pub fn push(&mut self, text: &str) -> Result<(), Error> {
+        if self.text.len() + text.len() > self.limit {
+            return Err(Diagnostic::error("E0404", format!("the program prints more than {} bytes", self.limit))
+                .help("print less, or raise the limit with --output-limit"));
+        }
+        self.text.push_str(text);
+        Ok(())
+    }
+}

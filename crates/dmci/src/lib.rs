@@ -1,0 +1,2 @@
+//! Programs as differentiable data.
+pub mod system;
