@@ -1,7 +1,7 @@
 //! Calls beyond the plain ones: arity, rest arguments, primitives, continuations, errors.
 
 use crate::machine::Vm;
-use crate::prims::{self, Control};
+use crate::prims::{self, Control, arguments, wrong_arity};
 use crate::world::NAMED;
 use dmci_compile::bytecode::HEADER;
 use dmci_data::{Diagnostic, Error, Heap, Kind, Ref, Value};
@@ -271,15 +271,15 @@ impl Vm {
 
     /// Delivers an error that was found at `pc`: to the program's handlers, or as the end of the run.
     pub(crate) fn deliver(&mut self, mut error: Error) -> Result<Step, Error> {
-        if error.labels.is_empty() {
-            let place = self.error_place(self.pc);
-            if error.is_catchable() && !self.world.handlers.is_nil() {
-                let condition = self.world.heap.condition_from(&error, place);
-                return self.raise(condition);
-            }
-            if let Some(span) = self.world.heap.span_of(place) {
-                error = error.at(span);
-            }
+        let place = self.error_place(self.pc);
+        if error.is_catchable() && !self.world.handlers.is_nil() {
+            let condition = self.world.heap.condition_from(&error, place);
+            return self.raise(condition);
+        }
+        if error.labels.is_empty()
+            && let Some(span) = self.world.heap.span_of(place)
+        {
+            error = error.at(span);
         }
         Err(error)
     }
@@ -296,23 +296,4 @@ impl Vm {
         self.pc += 1;
         self.call_slowly(window, 1)
     }
-}
-
-fn arguments(n: usize) -> String {
-    match n {
-        0 => "no argument".into(),
-        1 => "1 argument".into(),
-        n => format!("{n} arguments"),
-    }
-}
-
-/// The error for a call with the wrong number of arguments.
-fn wrong_arity(name: &str, min: usize, max: Option<usize>, n: usize) -> Error {
-    let expected = match max {
-        Some(max) if max == min => arguments(min),
-        Some(max) => format!("{min} to {max} arguments"),
-        None => format!("at least {}", arguments(min).replace("no argument", "0 arguments")),
-    };
-    let got = if n == 0 { "none".to_string() } else { n.to_string() };
-    Diagnostic::error("E0302", format!("{name} takes {expected}, got {got}"))
 }

@@ -60,6 +60,7 @@ impl Vm {
             handlers: Value::NIL,
             winders: Value::NIL,
             error_place: None,
+            syntax_errors: Vec::new(),
             procedure_names: image.procedure_names.clone(),
         };
         Vm {
@@ -93,6 +94,7 @@ impl Vm {
         self.world.handlers = Value::NIL;
         self.world.winders = Value::NIL;
         self.world.error_place = None;
+        self.world.syntax_errors.clear();
         self.codes.truncate(image.codes.len());
         self.constants.truncate(image.constants.len());
         self.sites.truncate(image.sites.len());

@@ -3,6 +3,7 @@
 
 use crate::environment::Environments;
 use dmci_data::{Diagnostic, Error, Heap, Kind, Place, Value};
+use dmci_syntax::printer;
 use std::sync::Arc;
 
 /// What primitives work on.
@@ -22,6 +23,8 @@ pub struct World {
     pub winders: Value,
     /// Where the error is that a primitive is about to report, if it knows better than the machine.
     pub error_place: Option<Place>,
+    /// All errors of the last expansion that failed; the first of them is the one that was raised.
+    pub syntax_errors: Vec<Diagnostic>,
     /// Names of procedures by code number.
     pub procedure_names: Vec<Option<Arc<str>>>,
 }
@@ -52,12 +55,19 @@ impl World {
 
     /// Text of a value as `write` prints it, shortened for messages.
     pub fn show(&self, v: Value) -> String {
-        dmci_syntax::printer::brief(&self.heap, v)
+        printer::brief_with(&self.heap, v, &|v| self.procedure_name(v))
+    }
+
+    /// Text of a value as `write` prints it.
+    pub fn written(&self, v: Value) -> String {
+        let names = |v| self.procedure_name(v);
+        printer::print(&self.heap, v, printer::Style { names: &names, ..printer::Style::WRITE })
     }
 
     /// Text of a value as `display` prints it.
     pub fn display(&self, v: Value) -> String {
-        dmci_syntax::printer::display(&self.heap, v)
+        let names = |v| self.procedure_name(v);
+        printer::print(&self.heap, v, printer::Style { names: &names, ..printer::Style::DISPLAY })
     }
 }
 

@@ -1,2 +1,26 @@
-//! Programs as differentiable data.
+//! Programs as differentiable data: a Scheme whose evaluator is written in itself, compiled once.
+//!
+//! ```
+//! use dmci::{Interpreter, Program, RunOptions};
+//!
+//! let program = Program::new("(define (square-sum list) (apply + (map square list))) (square-sum '(1 2 3))");
+//! let outcome = Interpreter::shared().run(&program, &RunOptions::default()).expect("it runs");
+//! assert_eq!(outcome.text, "14");
+//! ```
+
+mod check;
+mod datum;
+mod interpreter;
+mod mode;
+mod program;
+mod report;
+mod suggest;
 pub mod system;
+
+pub use datum::Datum;
+pub use dmci_data::{Diagnostic, Fault, Severity, codes};
+pub use dmci_vm::{Cancel, Limits};
+pub use interpreter::{Failure, Interpreter, Outcome, RunOptions};
+pub use mode::Mode;
+pub use program::{Bindings, Program};
+pub use report::Report;

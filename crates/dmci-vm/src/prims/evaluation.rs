@@ -95,17 +95,19 @@ impl World {
 
 fn expand(world: &mut World, args: &[Value], program: bool) -> Result<Value, Error> {
     let environment = world.environment(args[1])?;
-    let World { heap, environments, .. } = world;
-    let table =
-        &mut environments.get_mut(environment).ok_or_else(|| Diagnostic::error("E9901", "no environment"))?.syntax;
-    let depth = expand::nesting_depth(heap, args[0]);
-    let expansion = crate::deep::with_stack_for(depth, || {
-        if program { expand::expand_program(heap, table, args[0]) } else { expand::expand_form(heap, table, args[0]) }
-    });
+    let World { heap, environments, syntax_errors, .. } = world;
+    let Some(environment) = environments.get_mut(environment) else {
+        return Err(Diagnostic::error("E9901", "an environment is missing"));
+    };
+    let table = &mut environment.syntax;
+    let expansion =
+        if program { expand::expand_program(heap, table, args[0]) } else { expand::expand_form(heap, table, args[0]) };
     match expansion {
         Ok(expansion) => Ok(heap.list(&expansion.forms)),
         Err(errors) => {
-            Err(Box::new(errors.into_iter().next().unwrap_or_else(|| *Diagnostic::error("E0201", "malformed form"))))
+            let first = errors.first().cloned();
+            *syntax_errors = errors;
+            Err(Box::new(first.unwrap_or_else(|| *Diagnostic::error("E0201", "a form is malformed"))))
         }
     }
 }

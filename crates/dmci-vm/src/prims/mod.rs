@@ -22,6 +22,8 @@ pub mod pairs;
 pub mod records;
 pub mod strings;
 pub mod symbols;
+#[cfg(test)]
+mod tests;
 pub mod texts;
 pub mod vectors;
 
@@ -130,6 +132,26 @@ pub fn unset_variable(name: &str) -> Error {
 pub fn undefined_variable(name: &str) -> Error {
     Diagnostic::error("E0310", format!("set! of {name}, which is not defined"))
         .help(format!("define it first: (define {name} ...)"))
+}
+
+/// A number of arguments in words.
+pub fn arguments(n: usize) -> String {
+    match n {
+        0 => "no argument".into(),
+        1 => "1 argument".into(),
+        n => format!("{n} arguments"),
+    }
+}
+
+/// The error for a call with the wrong number of arguments.
+pub fn wrong_arity(name: &str, min: usize, max: Option<usize>, n: usize) -> Error {
+    let expected = match max {
+        Some(max) if max == min => arguments(min),
+        Some(max) => format!("{min} to {max} arguments"),
+        None => format!("at least {}", arguments(min).replace("no argument", "0 arguments")),
+    };
+    let got = if n == 0 { "none".to_string() } else { n.to_string() };
+    Diagnostic::error("E0302", format!("{name} takes {expected}, got {got}"))
 }
 
 /// A row with a fixed number of arguments.

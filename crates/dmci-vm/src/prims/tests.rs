@@ -1,12 +1,29 @@
 //! Rows called with data read from text; results printed by `write`.
 
 use super::Primitive;
+use crate::machine::Vm;
 use crate::world::World;
 use dmci_data::{Heap, Kind, Value};
 use dmci_syntax::{printer, reader};
+use std::sync::Arc;
 
 fn row(name: &str) -> Primitive {
-    *super::rows().find(|row| row.name == name).unwrap_or_else(|| panic!("there is no row {name}"))
+    *super::table().iter().find(|row| row.name == name).unwrap_or_else(|| panic!("there is no row {name}"))
+}
+
+/// The world of a machine without a library.
+fn bare_world() -> World {
+    let mut world = Vm::new(&Arc::new(crate::boot::bare())).world;
+    world.output.limit = 1000;
+    world
+}
+
+#[test]
+fn every_name_is_in_the_table_once() {
+    let mut names: Vec<&str> = super::table().iter().map(|row| row.name).collect();
+    names.sort_unstable();
+    let twice: Vec<&[&str]> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+    assert!(twice.is_empty(), "{twice:?}");
 }
 
 fn data(heap: &mut Heap, text: &str) -> Vec<Value> {
@@ -24,7 +41,7 @@ fn call_in(world: &mut World, name: &str, args: &[Value]) -> Result<Value, Strin
 }
 
 fn call(text: &str) -> String {
-    let mut world = World::for_tests();
+    let mut world = bare_world();
     let items = data(&mut world.heap, text);
     let name = world.heap.symbols.name(items[0].as_symbol().expect("a name")).to_string();
     match call_in(&mut world, &name, &items[1..]) {
@@ -99,12 +116,12 @@ fn every_list_procedure_ends_on_a_circular_list() {
     for name in
         ["length", "list?", "list-copy", "reverse", "reverse!", "last", "last-pair", "except-last-pair", "alist-copy"]
     {
-        let mut world = World::for_tests();
+        let mut world = bare_world();
         let ring = ring(&mut world.heap);
         let result = call_in(&mut world, name, &[ring]);
         assert!(result.is_err() || result == Ok(Value::FALSE), "{name}");
     }
-    let mut world = World::for_tests();
+    let mut world = bare_world();
     let ring = ring(&mut world.heap);
     assert!(call_in(&mut world, "memq", &[Value::TRUE, ring]).is_err());
     assert_eq!(call_in(&mut world, "list-ref", &[ring, Value::fixnum(1 << 40)]), Ok(Value::fixnum(2)));
@@ -178,7 +195,7 @@ fn vectors() {
         ("eqv? \"x\" \"x\"", "#f"),
         ("eqv? 100000000000000000000 100000000000000000000", "#t"),
     ]);
-    let mut world = World::for_tests();
+    let mut world = bare_world();
     let items = data(&mut world.heap, "#(1 2 3 4 5)");
     let args = [items[0], Value::fixnum(1), items[0], Value::fixnum(0), Value::fixnum(3)];
     call_in(&mut world, "vector-copy!", &args).expect("it fits");
@@ -187,7 +204,7 @@ fn vectors() {
 
 #[test]
 fn a_hash_table_keeps_the_order_of_insertion_through_growth_and_deletion() {
-    let mut world = World::for_tests();
+    let mut world = bare_world();
     let rtd = call_in(&mut world, "%hash-table-type", &[]).expect("a type");
     let table = call_in(&mut world, "%make-hash-table", &[rtd, Value::fixnum(1)]).expect("a table");
     for i in 0..1000 {
@@ -214,7 +231,7 @@ fn a_hash_table_keeps_the_order_of_insertion_through_growth_and_deletion() {
 
 #[test]
 fn a_program_cannot_make_records_of_library_types() {
-    let mut world = World::for_tests();
+    let mut world = bare_world();
     let rtd = call_in(&mut world, "%hash-table-type", &[]).expect("a type");
     assert!(call_in(&mut world, "%record", &[rtd, Value::NIL]).is_err());
     let table = call_in(&mut world, "%make-hash-table", &[rtd, Value::fixnum(0)]).expect("a table");
@@ -223,7 +240,7 @@ fn a_program_cannot_make_records_of_library_types() {
 
 #[test]
 fn ports() {
-    let mut world = World::for_tests();
+    let mut world = bare_world();
     let port = call_in(&mut world, "open-output-string", &[]).expect("a port");
     let items = data(&mut world.heap, "(1 \"a\" #\\b)");
     for name in ["%write", "%display"] {
@@ -257,7 +274,7 @@ fn ports() {
 
 #[test]
 fn printing_stops_at_the_output_limit_even_for_an_enormous_text() {
-    let mut world = World::for_tests();
+    let mut world = bare_world();
     let console = call_in(&mut world, "%console-port", &[]).expect("a port");
     let tree = (0..60).fold(Value::NIL, |t, _| world.heap.cons(t, t));
     let error = call_in(&mut world, "%display", &[tree, console]).expect_err("2^60 parentheses");
@@ -281,7 +298,7 @@ fn formats() {
 
 #[test]
 fn promises_share_their_content() {
-    let mut world = World::for_tests();
+    let mut world = bare_world();
     let lazy = call_in(&mut world, "%make-lazy", &[Value::TRUE]).expect("a promise");
     let forced = call_in(&mut world, "%make-forced", &[Value::fixnum(7)]).expect("a promise");
     call_in(&mut world, "%promise-share!", &[lazy, forced]).expect("two promises");

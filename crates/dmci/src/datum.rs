@@ -1,0 +1,199 @@
+//! Data outside a heap: what goes into programs and comes out of them.
+
+use dmci_data::{Heap, Kind, Value, num};
+use serde_json::{Value as Json, json};
+
+/// A datum.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum Datum {
+    Integer(i64),
+    /// Decimal digits of a larger exact integer.
+    BigInteger(String),
+    Real(f64),
+    Bool(bool),
+    Char(char),
+    String(String),
+    Symbol(String),
+    /// Items and last cdr; `None` for a proper list.
+    List(Vec<Datum>, Option<Box<Datum>>),
+    Vector(Vec<Datum>),
+    Bytes(Vec<u8>),
+    Unspecified,
+    /// Several values at once.
+    Values(Vec<Datum>),
+    /// Something that is not data, as it prints.
+    Opaque(String),
+}
+
+/// Deeper or larger data become opaque, so that a circular result cannot hang us.
+const MAX_DEPTH: usize = 100;
+const MAX_ITEMS: usize = 1 << 22;
+
+impl Datum {
+    /// The proper list of these items.
+    pub fn list(items: Vec<Datum>) -> Datum {
+        Datum::List(items, None)
+    }
+
+    /// Copies a value out of a heap; `show` prints what is not data.
+    pub fn from_value(heap: &Heap, v: Value, show: &dyn Fn(Value) -> String) -> Datum {
+        Copier { heap, show, left: MAX_ITEMS }.copy(v, 0)
+    }
+
+    /// Copies the datum into a heap; `None` if it is opaque.
+    pub fn to_value(&self, heap: &mut Heap) -> Option<Value> {
+        Some(match self {
+            Datum::Integer(i) => num::Number::integer(*i).to_value(heap).ok()?,
+            Datum::BigInteger(digits) => num::parse(digits, 10).ok()??.to_value(heap).ok()?,
+            Datum::Real(x) => Value::real(*x),
+            Datum::Bool(b) => Value::boolean(*b),
+            Datum::Char(c) => Value::char(*c),
+            Datum::String(s) => heap.string(s),
+            Datum::Symbol(s) => Value::symbol(heap.symbols.intern(s)),
+            Datum::List(items, tail) => {
+                let tail = match tail {
+                    Some(tail) => tail.to_value(heap)?,
+                    None => Value::NIL,
+                };
+                let items = items.iter().map(|d| d.to_value(heap)).collect::<Option<Vec<_>>>()?;
+                heap.list_with_tail(&items, tail)
+            }
+            Datum::Vector(items) => {
+                let items = items.iter().map(|d| d.to_value(heap)).collect::<Option<Vec<_>>>()?;
+                heap.vector(&items)
+            }
+            Datum::Bytes(bytes) => heap.bytevector(bytes),
+            Datum::Unspecified => Value::UNSPECIFIED,
+            Datum::Values(_) | Datum::Opaque(_) => return None,
+        })
+    }
+
+    /// The number, if it is one.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Datum::Integer(i) => Some(*i as f64),
+            Datum::BigInteger(digits) => digits.parse().ok(),
+            Datum::Real(x) => Some(*x),
+            _ => None,
+        }
+    }
+
+    /// The JSON form; exactness and type survive the round trip.
+    pub fn to_json(&self) -> Json {
+        match self {
+            Datum::Integer(i) if i.unsigned_abs() <= 1 << 53 => json!(i),
+            Datum::Integer(i) => json!({"int": i.to_string()}),
+            Datum::BigInteger(digits) => json!({"int": digits}),
+            Datum::Real(x) if x.is_finite() => json!(x),
+            Datum::Real(x) if x.is_nan() => json!({"real": "nan"}),
+            Datum::Real(x) => json!({"real": if *x > 0.0 { "inf" } else { "-inf" }}),
+            Datum::Bool(b) => json!(b),
+            Datum::Char(c) => json!({"char": c.to_string()}),
+            Datum::String(s) => json!(s),
+            Datum::Symbol(s) => json!({"symbol": s}),
+            Datum::List(items, None) => items.iter().map(Datum::to_json).collect(),
+            Datum::List(items, Some(tail)) => {
+                let items: Json = items.iter().map(Datum::to_json).collect();
+                json!({"list": items, "tail": tail.to_json()})
+            }
+            Datum::Vector(items) => {
+                let items: Json = items.iter().map(Datum::to_json).collect();
+                json!({"vector": items})
+            }
+            Datum::Bytes(bytes) => json!({"bytes": bytes}),
+            Datum::Unspecified => Json::Null,
+            Datum::Values(items) => {
+                let items: Json = items.iter().map(Datum::to_json).collect();
+                json!({"values": items})
+            }
+            Datum::Opaque(text) => json!({"opaque": text}),
+        }
+    }
+}
+
+struct Copier<'a> {
+    heap: &'a Heap,
+    show: &'a dyn Fn(Value) -> String,
+    left: usize,
+}
+
+impl Copier<'_> {
+    fn copy(&mut self, v: Value, depth: usize) -> Datum {
+        if depth > MAX_DEPTH || self.left == 0 {
+            return Datum::Opaque("...".into());
+        }
+        self.left -= 1;
+        let heap = self.heap;
+        match num::Number::of(heap, v) {
+            Some(num::Number::Fix(i)) => return Datum::Integer(i),
+            Some(num::Number::Real(x)) => return Datum::Real(x),
+            Some(big) => {
+                let digits = num::format_number(&big, 10);
+                return digits.parse().map_or(Datum::BigInteger(digits), Datum::Integer);
+            }
+            None => {}
+        }
+        if v.is_boolean() {
+            return Datum::Bool(v.is_true());
+        }
+        if v.is_nil() {
+            return Datum::list(Vec::new());
+        }
+        if v == Value::UNSPECIFIED {
+            return Datum::Unspecified;
+        }
+        if let Some(c) = v.as_char() {
+            return Datum::Char(c);
+        }
+        if let Some(s) = v.as_symbol() {
+            return Datum::Symbol(heap.symbols.name(heap.symbols.base_of(s)).into());
+        }
+        if v.is_pair() {
+            return self.list(v, depth);
+        }
+        let fields = |copier: &mut Self, r| {
+            let items: Vec<Value> = heap.fields(r).collect();
+            items.into_iter().map(|item| copier.copy(item, depth + 1)).collect()
+        };
+        match v.as_object().map(|r| (heap.kind(r), r)) {
+            Some((Kind::String, _)) => Datum::String(heap.text(v).unwrap_or_default()),
+            Some((Kind::Bytevector, _)) => Datum::Bytes(heap.bytes(v).unwrap_or_default()),
+            Some((Kind::Vector, r)) => Datum::Vector(fields(self, r)),
+            Some((Kind::Values, r)) => Datum::Values(fields(self, r)),
+            _ => Datum::Opaque((self.show)(v)),
+        }
+    }
+
+    fn list(&mut self, v: Value, depth: usize) -> Datum {
+        let mut items = Vec::new();
+        let mut rest = v;
+        while let Some((car, cdr)) = self.heap.uncons(rest) {
+            if self.left == 0 {
+                return Datum::Opaque((self.show)(v));
+            }
+            items.push(self.copy(car, depth + 1));
+            rest = cdr;
+        }
+        let tail = (!rest.is_nil()).then(|| Box::new(self.copy(rest, depth + 1)));
+        Datum::List(items, tail)
+    }
+}
+
+impl From<f64> for Datum {
+    fn from(x: f64) -> Self {
+        Datum::Real(x)
+    }
+}
+
+impl From<i64> for Datum {
+    fn from(i: i64) -> Self {
+        Datum::Integer(i)
+    }
+}
+
+impl From<Vec<f64>> for Datum {
+    fn from(list: Vec<f64>) -> Self {
+        Datum::list(list.into_iter().map(Datum::Real).collect())
+    }
+}

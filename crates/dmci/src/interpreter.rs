@@ -1,0 +1,304 @@
+//! The interpreter: compiled once, shared by everybody, runs programs that arrive as data.
+
+use crate::datum::Datum;
+use crate::mode::Mode;
+use crate::program::{Bindings, Program};
+use crate::report::Report;
+use crate::{suggest, system};
+use dmci_compile::graph::Graph;
+use dmci_compile::lower::Options;
+use dmci_data::{Diagnostic, Error, Kind, Origin, Symbol, Value};
+use dmci_syntax::expand::{self, nesting_depth};
+use dmci_syntax::reader;
+use dmci_vm::environment::{EnvironmentId, USER};
+use dmci_vm::prims::evaluation::environment_object;
+use dmci_vm::{Cancel, Image, Limits, Vm, deep};
+use std::sync::{Arc, LazyLock, Mutex};
+
+/// How to run a program.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// The mode.
+    pub mode: Mode,
+    /// Limits for direct mode; they grow with the mode's levels.
+    pub limits: Limits,
+    /// Values for names.
+    pub bindings: Bindings,
+    /// Seed of `random`.
+    pub seed: u64,
+    /// Lets another thread stop the run.
+    pub cancel: Cancel,
+}
+
+/// What a run gave.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The value of the last form.
+    pub value: Datum,
+    /// The value as `write` prints it.
+    pub text: String,
+    /// What the program printed.
+    pub output: String,
+}
+
+/// Why a run ended without a value, and what it had printed by then.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What went wrong.
+    pub report: Report,
+    /// What the program printed.
+    pub output: String,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.report.fmt(f)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// The compiled system and idle machines.
+#[derive(Debug)]
+pub struct Interpreter {
+    image: Arc<Image>,
+    idle: Mutex<Vec<Vm>>,
+}
+
+/// Machines kept for reuse.
+const MAX_IDLE: usize = 16;
+
+impl Interpreter {
+    /// The one interpreter of the process.
+    pub fn shared() -> &'static Interpreter {
+        static SHARED: LazyLock<Interpreter> = LazyLock::new(Interpreter::new);
+        &SHARED
+    }
+
+    /// A new interpreter from the compiled system.
+    pub fn new() -> Interpreter {
+        let image = system::image().expect("the system was compiled and loaded when the crate was built");
+        Interpreter { image: Arc::new(image), idle: Mutex::new(Vec::new()) }
+    }
+
+    /// A machine at its start, with the limits and bindings of a run.
+    pub(crate) fn machine(&self, options: &RunOptions) -> Result<Vm, Report> {
+        let idle = self.idle.lock().ok().and_then(|mut list| list.pop());
+        let mut vm = match idle {
+            Some(mut vm) => {
+                vm.reset();
+                vm
+            }
+            None => Vm::new(&self.image),
+        };
+        let limits = options.limits.for_levels(options.mode.levels());
+        vm.configure(limits, options.cancel.clone(), options.seed);
+        for (name, datum) in &options.bindings {
+            let world = &mut vm.world;
+            let symbol = world.heap.symbols.intern(name);
+            let value = datum
+                .to_value(&mut world.heap)
+                .ok_or_else(|| Report::of(*Diagnostic::error("E0701", format!("{name} cannot be given this value"))))?;
+            let cell = world.environments.cell(&mut world.heap, USER, symbol);
+            if let Some(r) = cell.as_object() {
+                world.heap.store(r, 0, value);
+            }
+            if let Some(environment) = world.environments.get_mut(USER) {
+                environment.syntax.preset(symbol);
+            }
+        }
+        Ok(vm)
+    }
+
+    /// Takes a machine back.
+    pub(crate) fn recycle(&self, vm: Vm) {
+        if let Ok(mut list) = self.idle.lock()
+            && list.len() < MAX_IDLE
+        {
+            list.push(vm);
+        }
+    }
+
+    /// Runs a program to its value.
+    pub fn run(&self, program: &Program, options: &RunOptions) -> Result<Outcome, Box<Failure>> {
+        let mut vm = self.machine(options).map_err(|report| Box::new(Failure { report, output: String::new() }))?;
+        let result = start(&mut vm, program, options);
+        let outcome = match result {
+            Ok(value) => Ok(outcome(&vm, value)),
+            Err(mut diagnostics) => {
+                suggest::add_help(&vm, program, &mut diagnostics);
+                let sources = vm.world.heap.sources.clone();
+                let report = Report { diagnostics, sources };
+                Err(Box::new(Failure { report, output: vm.world.output.text.clone() }))
+            }
+        };
+        self.recycle(vm);
+        outcome
+    }
+}
+
+impl Default for Interpreter {
+    fn default() -> Self {
+        Interpreter::new()
+    }
+}
+
+fn outcome(vm: &Vm, value: Value) -> Outcome {
+    let world = &vm.world;
+    let show = |v| world.show(v);
+    Outcome {
+        value: Datum::from_value(&world.heap, value, &show),
+        text: world.written(value),
+        output: world.output.text.clone(),
+    }
+}
+
+fn start(vm: &mut Vm, program: &Program, options: &RunOptions) -> Result<Value, Vec<Diagnostic>> {
+    let forms = read(vm, program, Origin::User)?;
+    match &options.mode {
+        Mode::Direct | Mode::Tower(0) => {
+            let given = given_names(vm, options);
+            let code = compile_and_load(vm, forms, Origin::User, USER, &given)?;
+            vm.run_code(code).map_err(|e| vec![*e])
+        }
+        Mode::Dmci => evaluate(vm, forms, 1),
+        Mode::Tower(levels) => evaluate(vm, forms, *levels),
+        Mode::Evaluator { name, text } => {
+            let evaluator = Program { name: name.clone(), text: text.clone() };
+            with_evaluator(vm, &evaluator, forms, options).map_err(|mut errors| {
+                errors.truncate(20);
+                errors
+            })
+        }
+    }
+}
+
+/// Reads a program into the machine's heap: the list of its forms.
+pub(crate) fn read(vm: &mut Vm, program: &Program, origin: Origin) -> Result<Value, Vec<Diagnostic>> {
+    let heap = &mut vm.world.heap;
+    let source = heap.sources.add(&program.name, &program.text, origin);
+    Ok(reader::read_all(heap, source)?.forms)
+}
+
+pub(crate) fn given_names(vm: &mut Vm, options: &RunOptions) -> Vec<Symbol> {
+    options.bindings.iter().map(|(name, _)| vm.world.heap.symbols.intern(name)).collect()
+}
+
+/// Expands forms in an environment of the machine.
+pub(crate) fn expand_in(
+    vm: &mut Vm,
+    forms: Value,
+    environment: EnvironmentId,
+) -> Result<expand::Expansion, Vec<Diagnostic>> {
+    let world = &mut vm.world;
+    let table = &mut world.environments.get_mut(environment).ok_or_else(Vec::new)?.syntax;
+    expand::expand_program(&mut world.heap, table, forms)
+}
+
+/// Compiles forms to a graph.
+pub(crate) fn compile_in(
+    vm: &mut Vm,
+    expansion: &expand::Expansion,
+    given: &[Symbol],
+) -> Result<Graph, Vec<Diagnostic>> {
+    let heap = &mut vm.world.heap;
+    let depth = expansion.forms.iter().map(|&f| nesting_depth(heap, f)).max().unwrap_or(0);
+    let options = Options { primitives: dmci_vm::prims::set(), system: false, open: false, given };
+    deep::with_stack_for(depth, || dmci_compile::compile(heap, &expansion.forms, options)).map_err(|e| vec![*e])
+}
+
+fn compile_and_load(
+    vm: &mut Vm,
+    forms: Value,
+    origin: Origin,
+    environment: EnvironmentId,
+    given: &[Symbol],
+) -> Result<u32, Vec<Diagnostic>> {
+    let expansion = expand_in(vm, forms, environment)?;
+    let graph = compile_in(vm, &expansion, given)?;
+    load(vm, &graph, origin, environment).map_err(|e| vec![*e])
+}
+
+/// Loads a graph, on a deep stack if it is large enough to be nested deeply.
+pub(crate) fn load(vm: &mut Vm, graph: &Graph, origin: Origin, environment: EnvironmentId) -> Result<u32, Error> {
+    let depth = if graph.node_count() > 1000 { graph.node_count() } else { 0 };
+    deep::with_stack_for(depth, || vm.load(graph, origin, environment))
+}
+
+/// A procedure of the system.
+pub(crate) fn system_procedure(vm: &Vm, name: &str) -> Result<Value, Vec<Diagnostic>> {
+    let heap = &vm.world.heap;
+    let cell = heap.symbols.find(name).and_then(|s| vm.world.environments.system_cell(s));
+    cell.and_then(Value::as_object)
+        .map(|r| heap.field(r, 0))
+        .ok_or_else(|| vec![*Diagnostic::error("E9901", format!("the system does not define {name}"))])
+}
+
+/// Runs forms through `levels` evaluators: the innermost is compiled, the others are data.
+fn evaluate(vm: &mut Vm, forms: Value, levels: u32) -> Result<Value, Vec<Diagnostic>> {
+    let evaluator = system_procedure(vm, "evaluate-program")?;
+    let (forms, environment) = tower(vm, forms, levels)?;
+    let environment = environment_object(&mut vm.world, environment);
+    vm.call(evaluator, &[forms, environment]).map_err(|e| all_errors(vm, e))
+}
+
+/// The forms that the compiled evaluator gets, and the environment they belong in.
+pub(crate) fn tower(vm: &mut Vm, forms: Value, levels: u32) -> Result<(Value, EnvironmentId), Vec<Diagnostic>> {
+    let mut forms = forms;
+    let mut environment = USER;
+    for _ in 1..levels {
+        let text = Program::named("eval.scm", system::EVALUATOR);
+        let evaluator = read(vm, &text, Origin::System)?;
+        let heap = &mut vm.world.heap;
+        let name = Value::symbol(heap.symbols.intern("evaluate-program"));
+        let quote = Value::symbol(heap.symbols.intern("quote"));
+        let quoted = heap.list(&[quote, forms]);
+        let inner = heap.alloc(Kind::Environment, &[Value::fixnum(environment.0.into())]);
+        let call = heap.list(&[name, quoted, inner]);
+        let mut all = heap.list_items(evaluator).unwrap_or_default();
+        all.push(call);
+        forms = heap.list(&all);
+        environment = vm.world.environments.add();
+    }
+    Ok((forms, environment))
+}
+
+/// Syntax errors that a run met are reported all at once, as reading and checking do.
+fn all_errors(vm: &mut Vm, error: Error) -> Vec<Diagnostic> {
+    let more = std::mem::take(&mut vm.world.syntax_errors);
+    if !more.is_empty() && more[0] == *error {
+        return more;
+    }
+    vec![*error]
+}
+
+/// Runs forms through an evaluator that the user wrote.
+fn with_evaluator(
+    vm: &mut Vm,
+    evaluator: &Program,
+    forms: Value,
+    options: &RunOptions,
+) -> Result<Value, Vec<Diagnostic>> {
+    let environment = vm.world.environments.add();
+    let text = read(vm, evaluator, Origin::User)?;
+    let code = compile_and_load(vm, text, Origin::User, environment, &[])?;
+    vm.run_code(code).map_err(|e| vec![*e])?;
+    let world = &mut vm.world;
+    let procedure = ["evaluate", "scheme-eval-program"].iter().find_map(|name| {
+        let name = world.heap.symbols.find(name)?;
+        let cell = world.environments.cell(&mut world.heap, environment, name);
+        cell.as_object().map(|r| world.heap.field(r, 0)).filter(|&v| v != Value::UNBOUND)
+    });
+    let Some(procedure) = procedure else {
+        let message = format!("{} defines neither evaluate nor scheme-eval-program", evaluator.name);
+        return Err(vec![*Diagnostic::error("E0301", message).help("define (evaluate forms env) in it")]);
+    };
+    let mut bindings = Vec::new();
+    for (name, datum) in &options.bindings {
+        let value = datum.to_value(&mut world.heap).unwrap_or(Value::UNSPECIFIED);
+        let name = Value::symbol(world.heap.symbols.intern(name));
+        bindings.push(world.heap.cons(name, value));
+    }
+    let bindings = world.heap.list(&bindings);
+    vm.call(procedure, &[forms, bindings]).map_err(|e| vec![*e])
+}

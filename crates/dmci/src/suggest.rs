@@ -1,0 +1,85 @@
+//! Help for misspelt names.
+
+use crate::program::Program;
+use dmci_data::{Diagnostic, Symbol};
+use dmci_vm::Vm;
+
+/// Adds "did you mean" to unbound variables, from what the system, the program and its bindings define.
+pub(crate) fn add_help(vm: &Vm, program: &Program, diagnostics: &mut [Diagnostic]) {
+    for diagnostic in diagnostics.iter_mut().filter(|d| matches!(d.code, "E0301" | "E0310") && d.help.is_none()) {
+        let Some(name) = diagnostic.message.split_whitespace().nth(2).map(|n| n.trim_end_matches(',').to_string())
+        else {
+            continue;
+        };
+        let symbols = &vm.world.heap.symbols;
+        let system = vm.world.environments.bound_names(&vm.world.heap);
+        let system = system.iter().map(|&s: &Symbol| symbols.name(s)).filter(|n| !n.starts_with('%'));
+        diagnostic.help = Some(help(&name, names_in(&program.text).chain(system)));
+    }
+}
+
+/// The help for an unbound name.
+pub(crate) fn help<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    match closest(name, known) {
+        Some(best) => format!("did you mean {best}?"),
+        None => format!("define it, or give it a value with --set {name}=..."),
+    }
+}
+
+/// Words of a program that could be names.
+fn names_in(text: &str) -> impl Iterator<Item = &str> {
+    let code = text.lines().map(|line| line.split(';').next().unwrap_or(""));
+    code.flat_map(|line| line.split(|c: char| c.is_whitespace() || "()[]'`,\"#".contains(c)))
+        .filter(|word| word.len() > 1 && !word.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.'))
+}
+
+/// The known name that is nearest in spelling, if it is near enough.
+fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = match name.chars().count() {
+        0..=2 => 1,
+        3..=5 => 2,
+        n => (n / 3).min(4),
+    };
+    known
+        .filter(|&k| k != name)
+        .filter_map(|k| Some((distance(name, k, limit)?, k)))
+        .filter(|(d, k)| *d <= limit && *d < k.chars().count())
+        .min_by(|a, b| a.cmp(b))
+        .map(|(_, k)| k)
+}
+
+/// Edit distance with swaps of neighbours; `None` if it is surely above `limit`.
+fn distance(a: &str, b: &str, limit: usize) -> Option<usize> {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    if a.len().abs_diff(b.len()) > limit || a.len() > 60 {
+        return None;
+    }
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replace = last[j - 1] + (a[i - 1] != b[j - 1]) as usize;
+            let mut best = replace.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(before[j - 2] + 1);
+            }
+            row.push(best);
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last.last().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_name_is_found() {
+        let known = ["vector-ref", "vector-set!", "length", "lambda"];
+        assert_eq!(closest("lenght", known.into_iter()), Some("length"));
+        assert_eq!(closest("vector-reff", known.into_iter()), Some("vector-ref"));
+        assert_eq!(closest("zebra", known.into_iter()), None);
+    }
+}
