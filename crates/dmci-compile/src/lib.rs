@@ -12,7 +12,9 @@ pub mod core;
 pub mod graph;
 mod liveness;
 pub mod lower;
+pub mod ncg;
 pub mod primitives;
+pub mod verify;
 
 use dmci_data::{Error, Heap, Value};
 use graph::Graph;

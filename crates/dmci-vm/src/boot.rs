@@ -7,8 +7,11 @@ use crate::machine::{LoadedCode, Vm};
 use crate::prims;
 use dmci_compile::bytecode::{Code, Instr};
 use dmci_compile::graph::Graph;
+use dmci_compile::lower::Options;
+use dmci_compile::ncg::Unit;
 use dmci_data::{Diagnostic, Error, Heap, Origin, Symbol, Value};
-use dmci_syntax::expand::{SyntaxTable, intern_keywords};
+use dmci_syntax::expand::{SyntaxTable, expand_program, intern_keywords};
+use dmci_syntax::reader;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -42,6 +45,23 @@ pub fn bare() -> Image {
         procedure_names: vec![None],
         raise_error: Value::FALSE,
     }
+}
+
+/// Compiles one unit of the library.
+pub fn compile_unit(name: &str, text: &str) -> Result<Unit, Vec<Diagnostic>> {
+    let mut heap = Heap::new();
+    let mut table = SyntaxTable::new(Arc::new(intern_keywords(&mut heap)));
+    for p in prims::table() {
+        heap.symbols.intern(p.name);
+    }
+    let source = heap.sources.add(name, text, Origin::System);
+    let program = reader::read_all(&mut heap, source)?;
+    let expansion = expand_program(&mut heap, &mut table, program.forms)?;
+    let options = Options { primitives: prims::set(), system: true, open: false, given: &[] };
+    let graph = dmci_compile::compile(&mut heap, &expansion.forms, options).map_err(|e| vec![*e])?;
+    // The library's own places are never shown.
+    let graph = Graph { places: Vec::new(), ..graph };
+    Ok(Unit { name: name.into(), graph, ..Unit::default() })
 }
 
 /// Runs the library's units on top of the primitives and freezes the result.

@@ -125,8 +125,11 @@ impl Vm {
         let bytecode = dmci_compile::codegen::generate(graph, prims::set())?;
         let heap = &mut self.world.heap;
         let first_place = heap.spans.len() as u32;
-        for &place in &graph.places {
-            heap.spans.add(place);
+        let user = origin == Origin::User;
+        if user {
+            for &place in &graph.places {
+                heap.spans.add(place);
+            }
         }
         let place = |id: SpanId| if id.0 == 0 { id } else { SpanId(id.0 + first_place) };
         let first_constant = self.constants.len() as u32;
@@ -150,7 +153,6 @@ impl Vm {
             site.function += first_code;
             self.sites.push(site);
         }
-        let user = origin == Origin::User;
         for mut code in bytecode.codes {
             for instr in &mut code.instrs {
                 match instr {
@@ -163,8 +165,10 @@ impl Vm {
                     _ => {}
                 }
             }
-            for p in &mut code.places {
-                p.1 = place(p.1);
+            if user {
+                code.places.iter_mut().for_each(|p| p.1 = place(p.1));
+            } else {
+                code.places = Box::new([]);
             }
             self.world.procedure_names.push(code.name.as_deref().map(Arc::from));
             self.codes.push(Arc::new(LoadedCode { code, user }));

@@ -121,9 +121,19 @@ impl Interpreter {
 
     /// Runs a program to its value.
     pub fn run(&self, program: &Program, options: &RunOptions) -> Result<Outcome, Box<Failure>> {
-        let mut vm = self.machine(options).map_err(|report| Box::new(Failure { report, output: String::new() }))?;
-        let result = start(&mut vm, program, options);
-        let outcome = match result {
+        self.run_with(program, options, |vm| start(vm, program, options))
+    }
+
+    /// Runs `work` on a machine; errors are explained in terms of `program`.
+    pub(crate) fn run_with(
+        &self,
+        program: &Program,
+        options: &RunOptions,
+        work: impl FnOnce(&mut Vm) -> Result<Value, Vec<Diagnostic>>,
+    ) -> Result<Outcome, Box<Failure>> {
+        let mut vm =
+            self.machine(options).map_err(|report| Box::new(Failure { report, output: String::new() }))?;
+        let outcome = match work(&mut vm) {
             Ok(value) => Ok(outcome(&vm, value)),
             Err(mut diagnostics) => {
                 suggest::add_help(&vm, program, &mut diagnostics);

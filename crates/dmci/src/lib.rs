@@ -9,6 +9,7 @@
 //! ```
 
 mod check;
+mod compiled;
 mod datum;
 mod interpreter;
 mod mode;
@@ -17,6 +18,7 @@ mod report;
 mod suggest;
 pub mod system;
 
+pub use compiled::Compiled;
 pub use datum::Datum;
 pub use dmci_data::{Diagnostic, Fault, Severity, codes};
 pub use dmci_vm::{Cancel, Limits};

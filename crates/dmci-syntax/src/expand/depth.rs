@@ -9,7 +9,7 @@ pub const MAX_DEPTH: usize = 10_000;
 pub(super) const BIG_STACK_FROM: usize = 64;
 
 /// Room for [`MAX_DEPTH`] levels in an unoptimised build. Only what is touched takes memory.
-pub(super) const BIG_STACK: usize = 512 << 20;
+pub(super) const BIG_STACK: usize = 256 << 20;
 
 /// Pairs and vectors looked at before the walk gives up on finding anything deeper.
 const WALK: usize = 1 << 22;

@@ -80,7 +80,7 @@ fn nesting_is_limited() {
         "(let-values (((a) HERE)) a)",
         "(parameterize ((p HERE)) 1)",
         "(let-syntax () HERE)",
-        "(cond-expand (else HERE))",
+        "(f (cond-expand (else HERE)))",
     ] {
         let program = bench.read(wrap);
         let form = nest(&mut bench, program, 30_000);

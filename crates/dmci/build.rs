@@ -1,0 +1,36 @@
+//! Compiles the system's Scheme into the binary.
+
+use dmci_compile::ncg;
+use std::path::Path;
+
+/// In order of loading; the evaluator is last.
+const UNITS: &[&str] = &[
+    "lib/core.scm",
+    "lib/control.scm",
+    "lib/lists.scm",
+    "lib/vectors.scm",
+    "lib/hash-tables.scm",
+    "lib/sort.scm",
+    "lib/io.scm",
+    "lib/streams.scm",
+    "eval.scm",
+];
+
+fn main() {
+    let scheme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scheme");
+    println!("cargo::rerun-if-changed={}", scheme.display());
+    let mut bytes = Vec::new();
+    for name in UNITS {
+        let path = scheme.join(name);
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let unit = dmci_vm::boot::compile_unit(name, &text).unwrap_or_else(|errors| {
+            let messages: Vec<&str> = errors.iter().map(|e| e.message.as_str()).collect();
+            panic!("{name}: {}", messages.join("; "));
+        });
+        let unit = ncg::encode(&unit);
+        bytes.extend_from_slice(&(unit.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(&unit);
+    }
+    let out = std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
+    std::fs::write(Path::new(&out).join("system.bin"), bytes).expect("OUT_DIR is writable");
+}
