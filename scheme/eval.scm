@@ -32,7 +32,7 @@
     ((quote) (let ((datum (cadr x))) (lambda (frame) datum)))
     ((if) (analyze-if x scope env))
     ((lambda) (analyze-lambda (cdr x) #f scope env))
-    ((case-lambda) (analyze-case-lambda (cdr x) scope env))
+    ((case-lambda) (analyze-case-lambda (cdr x) #f scope env))
     ((begin) (analyze-sequence (cdr x) scope env))
     ((letrec*) (analyze-letrec (cadr x) (cddr x) scope env))
     ((set!) (analyze-assignment x scope env))
@@ -94,12 +94,13 @@
         (value (analyze-named (cadr x) (cddr x) scope env)))
     (lambda (frame) (%global-define! cell (value frame)))))
 
-;; A lambda expression takes the name that it is bound to.
+;; A procedure takes the name that it is bound to.
 (define (analyze-named name place scope env)
   (let ((x (car place)))
-    (if (and (pair? x) (eq? (car x) 'lambda))
-        (analyze-lambda (cdr x) name scope env)
-        (analyze place scope env))))
+    (case (and (pair? x) (car x))
+      ((lambda) (analyze-lambda (cdr x) name scope env))
+      ((case-lambda) (analyze-case-lambda (cdr x) name scope env))
+      (else (analyze place scope env)))))
 
 ;;; Control
 
@@ -174,8 +175,8 @@
                  (%named name 4 #f (lambda (a b c d) (body (vector frame a b c d))))))
           (else general)))))
 
-(define (analyze-case-lambda clauses scope env)
-  (let ((clauses (map (lambda (clause) (analyze-lambda clause #f scope env)) clauses)))
+(define (analyze-case-lambda clauses name scope env)
+  (let ((clauses (map (lambda (clause) (analyze-lambda clause name scope env)) clauses)))
     (lambda (frame) (apply %case-lambda (values-of clauses frame)))))
 
 ;; The operator first, then the operands from left to right, then the call.

@@ -271,8 +271,13 @@ impl Parser<'_> {
     /// An expression whose value, if it is a lambda, takes a name.
     fn named(&mut self, x: Value, place: SpanId, name: Option<Symbol>) -> Result<ExprId, Error> {
         let id = self.expr(x, place)?;
-        if let (Some(name), Expr::Lambda(lambda)) = (name, &self.core.exprs[id.0 as usize]) {
-            self.core.lambdas[lambda.0 as usize].name = Some(self.heap.symbols.base_of(name));
+        let lambdas: &[LambdaId] = match &self.core.exprs[id.0 as usize] {
+            Expr::Lambda(lambda) => &[*lambda],
+            Expr::CaseLambda(lambdas) => lambdas,
+            _ => &[],
+        };
+        for lambda in lambdas {
+            self.core.lambdas[lambda.0 as usize].name = name.map(|n| self.heap.symbols.base_of(n));
         }
         Ok(id)
     }

@@ -110,6 +110,12 @@ impl Vm {
                         self.world.handlers = Value::NIL;
                         return Err(error);
                     }
+                    Control::Note => {
+                        let datum = self.stack[self.fp];
+                        let step = self.return_value(Value::UNSPECIFIED);
+                        self.note(datum);
+                        return Ok(step);
+                    }
                     Control::Here => {
                         let place = self.place(self.pc);
                         return Ok(self.return_value(Value::fixnum(place.0.into())));

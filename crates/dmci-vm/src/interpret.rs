@@ -499,7 +499,7 @@ impl Vm {
         }
     }
 
-    fn note(&mut self, datum: Value) {
+    pub(crate) fn note(&mut self, datum: Value) {
         if let Some(place) = self.world.heap.user_place(datum) {
             let h0 = self.stack[self.fp - 3].packed_bits();
             self.stack[self.fp - 3] = Value::packed(h0 & !0xFF_FFFF | place.0 as u64);

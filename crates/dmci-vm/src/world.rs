@@ -46,6 +46,10 @@ impl World {
         }
         let r = self.heap.as_kind(v, Kind::Closure)?;
         let word = self.heap.field(r, 0).packed_bits();
+        if word == 0 {
+            // A `case-lambda`: its clauses have its name.
+            return if self.heap.len(r) > 1 { self.procedure_name(self.heap.field(r, 1)) } else { None };
+        }
         if word & NAMED != 0 {
             let name = self.heap.field(r, self.heap.len(r) - 2).as_symbol()?;
             return Some(self.heap.symbols.name(self.heap.symbols.base_of(name)).into());

@@ -153,7 +153,7 @@ impl Default for Interpreter {
     }
 }
 
-fn outcome(vm: &Vm, value: Value) -> Outcome {
+pub(crate) fn outcome(vm: &Vm, value: Value) -> Outcome {
     let world = &vm.world;
     let show = |v| world.show(v);
     Outcome {
@@ -245,7 +245,7 @@ pub(crate) fn system_procedure(vm: &Vm, name: &str) -> Result<Value, Vec<Diagnos
 }
 
 /// Runs forms through `levels` evaluators: the innermost is compiled, the others are data.
-fn evaluate(vm: &mut Vm, forms: Value, levels: u32) -> Result<Value, Vec<Diagnostic>> {
+pub(crate) fn evaluate(vm: &mut Vm, forms: Value, levels: u32) -> Result<Value, Vec<Diagnostic>> {
     let evaluator = system_procedure(vm, "evaluate-program")?;
     let (forms, environment) = tower(vm, forms, levels)?;
     let environment = environment_object(&mut vm.world, environment);

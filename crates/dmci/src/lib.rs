@@ -15,6 +15,9 @@ mod interpreter;
 mod mode;
 mod program;
 mod report;
+mod session;
+mod setting;
+mod stages;
 mod suggest;
 pub mod system;
 
@@ -26,3 +29,5 @@ pub use interpreter::{Failure, Interpreter, Outcome, RunOptions};
 pub use mode::Mode;
 pub use program::{Bindings, Program};
 pub use report::Report;
+pub use session::Session;
+pub use stages::{Sizes, Stage};

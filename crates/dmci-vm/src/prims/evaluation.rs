@@ -1,6 +1,6 @@
 //! What `scheme/eval.scm` is built on: the expander, global environments, frames and places.
 
-use super::{Primitive, at_least, between, fixed, unbound_variable, undefined_variable, unset_variable};
+use super::{Control, Primitive, at_least, between, fixed, unbound_variable, undefined_variable, unset_variable};
 use crate::environment::{EnvironmentId, USER};
 use crate::world::{NAMED, World};
 use dmci_data::{Diagnostic, Error, Kind, Place, Ref, Value};
@@ -8,8 +8,8 @@ use dmci_syntax::expand;
 
 /// The rows of this file.
 pub const PRIMITIVES: &[Primitive] = &[
-    // (%note datum): the datum is being evaluated in the current frame. An instruction where it matters.
-    fixed("%note", 1, |_, _| Ok(Value::UNSPECIFIED)),
+    // (%note datum): the datum is being evaluated in the current frame. Compiled code has an instruction for it.
+    Primitive { control: Some(Control::Note), ..fixed("%note", 1, |_, _| Ok(Value::UNSPECIFIED)) },
     fixed("%expand-program", 2, |w, a| expand(w, a, true)),
     fixed("%expand", 2, |w, a| expand(w, a, false)),
     fixed("%global", 2, |w, a| {

@@ -61,6 +61,8 @@ pub enum Control {
     Abort,
     /// The place in the user's text that is being evaluated.
     Here,
+    /// Notes a place for the frame that it returns to.
+    Note,
 }
 
 static TABLE: LazyLock<Vec<Primitive>> = LazyLock::new(|| {
@@ -91,7 +93,7 @@ static TABLE: LazyLock<Vec<Primitive>> = LazyLock::new(|| {
 static SET: LazyLock<PrimitiveSet> = LazyLock::new(|| {
     let mut set = PrimitiveSet::default();
     for (i, p) in TABLE.iter().enumerate() {
-        if p.control.is_none() {
+        if matches!(p.control, None | Some(Control::Note)) {
             set.add(p.name, i as u16, p.min, p.max);
         }
     }
