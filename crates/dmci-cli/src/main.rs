@@ -1,1 +1,38 @@
-fn main() {}
+//! The `dmci` command.
+
+mod args;
+mod check;
+mod compile;
+mod explain;
+mod info;
+mod options;
+mod output;
+mod quantity;
+mod repl;
+mod run;
+mod source;
+
+use args::{Args, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        let message = panic.payload_as_str().unwrap_or("no message");
+        let place = panic.location().map_or(String::new(), |at| format!(" at {}:{}", at.file(), at.line()));
+        output::complain(&format!("internal error: {message}{place}; please report it with the program that caused it"));
+        std::process::exit(70);
+    }));
+    let code = match Args::try_parse() {
+        Ok(args) => match args.command {
+            Command::Run(args) => run::run(&args),
+            Command::Repl(args) => repl::repl(&args),
+            Command::Check(args) => check::check(&args),
+            Command::Compile(args) => compile::compile(&args),
+            Command::Info(args) => info::info(&args),
+            Command::Explain(args) => explain::explain(&args),
+        },
+        Err(error) => output::usage(&error),
+    };
+    ExitCode::from(code)
+}

@@ -1,6 +1,6 @@
 //! Constants of compiled code: data without a heap, so that code can be stored and shared.
 
-use dmci_data::{Heap, Kind, Value, num};
+use dmci_data::{Heap, Kind, SpanId, Value, num};
 
 /// A constant.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,15 +17,16 @@ pub enum Constant {
     Char(char),
     String(String),
     Symbol(String),
-    /// Items and last cdr.
-    List(Vec<Constant>, Box<Constant>),
+    /// Items, last cdr, and the places of its pairs (programs can be quoted and evaluated).
+    List(Vec<Constant>, Box<Constant>, Vec<SpanId>),
     Vector(Vec<Constant>),
     Bytes(Vec<u8>),
 }
 
 impl Constant {
     /// The constant for a datum; `None` if it holds something that is not data (a procedure, say).
-    pub fn from_value(heap: &Heap, v: Value) -> Option<Constant> {
+    /// `place` takes places of the heap to those of the code.
+    pub fn from_value(heap: &Heap, v: Value, place: &mut dyn FnMut(SpanId) -> SpanId) -> Option<Constant> {
         Some(if let Some(i) = v.as_fixnum() {
             Constant::Fixnum(i)
         } else if let Some(x) = v.as_real() {
@@ -43,13 +44,14 @@ impl Constant {
         } else if let Some(s) = v.as_symbol() {
             Constant::Symbol(heap.symbols.name(heap.symbols.base_of(s)).into())
         } else if v.is_pair() {
-            let mut items = Vec::new();
+            let (mut items, mut places) = (Vec::new(), Vec::new());
             let mut rest = v;
             while let Some((car, cdr)) = heap.uncons(rest) {
-                items.push(Constant::from_value(heap, car)?);
+                items.push(Constant::from_value(heap, car, place)?);
+                places.push(place(heap.place(rest)));
                 rest = cdr;
             }
-            Constant::List(items, Box::new(Constant::from_value(heap, rest)?))
+            Constant::List(items, Box::new(Constant::from_value(heap, rest, place)?), places)
         } else {
             let r = v.as_object()?;
             match heap.kind(r) {
@@ -57,15 +59,15 @@ impl Constant {
                 Kind::Bytevector => Constant::Bytes(heap.bytes(v)?),
                 Kind::Bignum => Constant::Bignum(num::format_number(&num::Number::of(heap, v)?, 10)),
                 Kind::Vector => Constant::Vector(
-                    heap.fields(r).map(|item| Constant::from_value(heap, item)).collect::<Option<_>>()?,
+                    heap.fields(r).map(|item| Constant::from_value(heap, item, place)).collect::<Option<_>>()?,
                 ),
                 _ => return None,
             }
         })
     }
 
-    /// The datum on a heap.
-    pub fn to_value(&self, heap: &mut Heap) -> Value {
+    /// The datum on a heap; `place` takes places of the code to those of the heap.
+    pub fn to_value(&self, heap: &mut Heap, place: &dyn Fn(SpanId) -> SpanId) -> Value {
         match self {
             Constant::Fixnum(i) => Value::fixnum(*i),
             Constant::Bignum(digits) => {
@@ -79,13 +81,16 @@ impl Constant {
             Constant::Char(c) => Value::char(*c),
             Constant::String(s) => heap.string(s),
             Constant::Symbol(s) => Value::symbol(heap.symbols.intern(s)),
-            Constant::List(items, tail) => {
-                let items: Vec<Value> = items.iter().map(|c| c.to_value(heap)).collect();
-                let tail = tail.to_value(heap);
-                heap.list_with_tail(&items, tail)
+            Constant::List(items, tail, places) => {
+                let mut list = tail.to_value(heap, place);
+                for (i, item) in items.iter().enumerate().rev() {
+                    let item = item.to_value(heap, place);
+                    list = heap.cons_at(item, list, place(places.get(i).copied().unwrap_or_default()));
+                }
+                list
             }
             Constant::Vector(items) => {
-                let items: Vec<Value> = items.iter().map(|c| c.to_value(heap)).collect();
+                let items: Vec<Value> = items.iter().map(|c| c.to_value(heap, place)).collect();
                 heap.vector(&items)
             }
             Constant::Bytes(bytes) => heap.bytevector(bytes),
@@ -106,7 +111,7 @@ impl std::fmt::Display for Constant {
             Constant::Char(c) => write!(f, "#\\{c}"),
             Constant::String(s) => write!(f, "{s:?}"),
             Constant::Symbol(s) => write!(f, "{s}"),
-            Constant::List(items, tail) => {
+            Constant::List(items, tail, _) => {
                 write_items(f, "(", items)?;
                 if **tail != Constant::Nil {
                     write!(f, " . {tail}")?;

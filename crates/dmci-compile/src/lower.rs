@@ -233,7 +233,8 @@ impl<'a> Lowerer<'a> {
     }
 
     fn constant(&mut self, v: Value) -> Result<u32, Error> {
-        let constant = Constant::from_value(self.heap, v)
+        let heap = self.heap;
+        let constant = Constant::from_value(heap, v, &mut |place| self.place(place))
             .ok_or_else(|| Diagnostic::error("E9901", "a compiled program can only quote data"))?;
         // Only atoms are shared: equal lists of the source are different objects.
         let key = match &constant {

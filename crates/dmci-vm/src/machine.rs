@@ -131,10 +131,16 @@ impl Vm {
                 heap.spans.add(place);
             }
         }
-        let place = |id: SpanId| if id.0 == 0 { id } else { SpanId(id.0 + first_place) };
+        let last_place = heap.spans.len() as u32;
+        // Places of the code follow those that the heap had; a file may name some that do not exist.
+        let place = |id: SpanId| match id.0 {
+            0 => id,
+            n if user && n <= last_place - first_place => SpanId(first_place + n),
+            _ => SpanId(0),
+        };
         let first_constant = self.constants.len() as u32;
         for constant in &graph.constants {
-            let value = constant.to_value(heap);
+            let value = constant.to_value(heap, &place);
             self.constants.push(value);
         }
         let first_global = self.constants.len() as u32;

@@ -6,7 +6,7 @@ use crate::program::Program;
 use crate::report::Report;
 use dmci_compile::constant::Constant;
 use dmci_compile::ncg::{self, Unit};
-use dmci_data::{Diagnostic, Origin};
+use dmci_data::{Diagnostic, Origin, SpanId};
 use dmci_vm::environment::USER;
 use dmci_vm::{Vm, prims};
 
@@ -17,6 +17,11 @@ pub struct Compiled {
 }
 
 impl Compiled {
+    /// Whether bytes look like a `.ncg` file.
+    pub fn is_compiled(bytes: &[u8]) -> bool {
+        ncg::is_ncg(bytes)
+    }
+
     /// Reads the bytes of a `.ncg` file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Compiled, Report> {
         ncg::decode(bytes, prims::set()).map(|unit| Compiled { unit }).map_err(|e| Report::of(*e))
@@ -73,7 +78,7 @@ fn compile(vm: &mut Vm, program: &Program) -> Result<Unit, Vec<Diagnostic>> {
     // Sources are numbered by the machine; in a file there is only one.
     graph.places.iter_mut().for_each(|place| place.source = dmci_data::SourceId(0));
     let heap = &vm.world.heap;
-    let core = expansion.forms.iter().map(|&form| Constant::from_value(heap, form)).collect::<Option<_>>();
+    let core = expansion.forms.iter().map(|&form| Constant::from_value(heap, form, &mut |_| SpanId(0))).collect::<Option<_>>();
     Ok(Unit {
         name: program.name.to_string(),
         source: program.text.to_string(),

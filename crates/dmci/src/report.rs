@@ -1,6 +1,6 @@
 //! What went wrong, with the texts it went wrong in.
 
-use dmci_data::{Diagnostic, Severity, Sources, Span};
+use dmci_data::{Diagnostic, Severity, SourceId, Sources, Span};
 use std::fmt;
 
 /// Diagnostics together with the sources that their spans point into.
@@ -16,6 +16,20 @@ impl Report {
     /// A report of one diagnostic without a place.
     pub fn of(diagnostic: impl Into<Diagnostic>) -> Report {
         Report { diagnostics: vec![diagnostic.into()], sources: Sources::default() }
+    }
+
+    /// Adds the diagnostics of another report, with its sources.
+    pub fn append(&mut self, other: Report) {
+        let first = self.sources.len() as u32;
+        for id in 0..other.sources.len() as u32 {
+            if let Some(source) = other.sources.get(SourceId(id)) {
+                self.sources.add(&source.name, &source.text, source.origin);
+            }
+        }
+        self.diagnostics.extend(other.diagnostics.into_iter().map(|mut diagnostic| {
+            diagnostic.labels.iter_mut().for_each(|label| label.span.source.0 += first);
+            diagnostic
+        }));
     }
 
     /// Whether any of them is an error.

@@ -75,7 +75,7 @@ impl Compiled {
 
     fn core(&self) -> String {
         let mut heap = Heap::new();
-        let forms = self.unit().core.iter().map(|form| form.to_value(&mut heap)).collect::<Vec<_>>();
+        let forms = self.unit().core.iter().map(|form| form.to_value(&mut heap, &|place| place)).collect::<Vec<_>>();
         forms.into_iter().map(|form| printer::write(&heap, form) + "\n").collect()
     }
 

@@ -41,7 +41,7 @@ impl Generator<'_> {
             Type::Bool => Sexp::atom(*self.random.pick(&["#t", "#f"])),
             Type::Char => Sexp::atom(*self.random.pick(CHARS)),
             Type::Str => Sexp::atom(*self.random.pick(STRINGS)),
-            Type::Sym => form(self.random.pick(SYMBOLS), []),
+            Type::Sym => { let symbol: &str = *self.random.pick::<&str>(SYMBOLS); form(symbol, []) },
             Type::Ints | Type::Reals => {
                 let item = if *ty == Type::Ints { Type::Int } else { Type::Real };
                 let items: Vec<Sexp> = (0..self.random.below(6)).map(|_| self.literal(&item)).collect();

@@ -2,7 +2,7 @@
 
 use super::malformed;
 use crate::constant::Constant;
-use dmci_data::Error;
+use dmci_data::{Error, SpanId};
 
 /// Constants nest at most this deep, as texts do.
 const MAX_NESTING: usize = 10_000;
@@ -70,10 +70,11 @@ impl Writer {
                 self.byte(10);
                 self.string(s);
             }
-            Constant::List(items, tail) => {
+            Constant::List(items, tail, places) => {
                 self.byte(11);
                 self.list(items, Writer::constant);
                 self.constant(tail);
+                self.list(places, |w, place| w.int(place.0.into()));
             }
             Constant::Vector(items) => {
                 self.byte(12);
@@ -188,7 +189,7 @@ impl<'a> Reader<'a> {
             11 => {
                 let items = self.list(|r| r.constant(depth + 1))?;
                 let tail = Box::new(self.constant(depth + 1)?);
-                Constant::List(items, tail)
+                Constant::List(items, tail, self.list(|r| Ok(SpanId(r.int32()?)))?)
             }
             12 => Constant::Vector(self.list(|r| r.constant(depth + 1))?),
             13 => {

@@ -1,0 +1,229 @@
+//! The command line as data: options, help and examples.
+
+use crate::quantity;
+use clap::{Args as ClapArgs, Parser, Subcommand};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Run, check, compile and inspect Scheme programs.
+#[derive(Parser, Debug)]
+#[command(name = "dmci", version, about, max_term_width = 100, after_help = EXAMPLES, arg_required_else_help = true)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dmci run -e '(+ 1 2)'                  the value of an expression
+  dmci run examples/predator-prey.scm    a program in a file
+  dmci check model.scm                   all mistakes in a program, without running it
+  dmci explain E0301                     what an error code means and how to repair it
+  dmci repl                              try things out
+
+Exit codes: 0 fine, 1 the program or its data are wrong, 2 the command line is wrong,
+3 a limit was reached, 70 a bug in dmci, 130 interrupted.";
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Run a program and print its output and its value
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Run),
+    /// Evaluate what you type, one entry after the other
+    #[command(after_help = REPL_EXAMPLES)]
+    Repl(Repl),
+    /// Report all mistakes in programs without running them
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(Check),
+    /// Compile a program to an .ncg file
+    #[command(after_help = COMPILE_EXAMPLES)]
+    Compile(Compile),
+    /// Show the size of a program, or one of its stages on the way to the machine
+    #[command(after_help = INFO_EXAMPLES)]
+    Info(Info),
+    /// Explain an error code
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(Explain),
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  dmci run model.scm
+  dmci run model.scm --set x=1.5 --set 'rates=(0.1 0.2)' --json
+  dmci run -e '(map square (iota 5))'
+  echo '(display 42)' | dmci run -
+  dmci run model.scm --mode direct --fuel 10M --time 5
+  dmci run sums.calc --mode eval:examples/languages/calc.scm
+
+The value of the last form is printed as `write` prints it; an unspecified value is not printed.";
+
+/// Arguments of `run`.
+#[derive(ClapArgs, Debug)]
+pub struct Run {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    #[command(flatten)]
+    pub options: RunArgs,
+    /// Print one JSON object: {"value": ..., "output": "..."} or {"error": [...], "output": "..."}
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Where a program comes from.
+#[derive(ClapArgs, Debug)]
+#[group(required = true, multiple = false)]
+pub struct ProgramArgs {
+    /// A program in Scheme, an .ncg file, or - for standard input
+    pub file: Option<PathBuf>,
+    /// The program itself
+    #[arg(short, long = "eval", value_name = "TEXT", allow_hyphen_values = true)]
+    pub expression: Option<String>,
+}
+
+/// How a program is run.
+#[derive(ClapArgs, Debug)]
+pub struct RunArgs {
+    /// Define a name before the program runs: a number, list, string or symbol
+    #[arg(long, value_name = "NAME=DATUM")]
+    pub set: Vec<String>,
+    /// direct, dmci, tower:N or eval:FILE.scm
+    #[arg(long, value_name = "MODE", default_value = "dmci")]
+    pub mode: String,
+    /// Seed of random numbers
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Most steps (calls and loops): 500000, 10M
+    #[arg(long, value_name = "N", value_parser = quantity::count)]
+    pub fuel: Option<u64>,
+    /// Most memory: 64M, 2G
+    #[arg(long, value_name = "SIZE", value_parser = quantity::size)]
+    pub heap: Option<u64>,
+    /// Deepest nesting of calls: 10000, 1M
+    #[arg(long, value_name = "N", value_parser = quantity::count)]
+    pub depth: Option<u64>,
+    /// Most output: 64K, 10M
+    #[arg(long, value_name = "SIZE", value_parser = quantity::size)]
+    pub output_limit: Option<u64>,
+    /// Longest time, in seconds: 10, 0.5
+    #[arg(long, value_name = "SECONDS", value_parser = quantity::seconds)]
+    pub time: Option<Duration>,
+}
+
+const REPL_EXAMPLES: &str = "\
+Examples:
+  dmci repl
+  dmci repl --set x=1.5 --mode direct
+  dmci repl --no-history
+
+An entry ends with the line that closes its last parenthesis. Ctrl-C stops an evaluation, Ctrl-D
+ends the session, Tab completes names. The entry :help lists more commands.";
+
+/// Arguments of `repl`.
+#[derive(ClapArgs, Debug)]
+pub struct Repl {
+    #[command(flatten)]
+    pub options: RunArgs,
+    /// Neither read nor write ~/.dmci_history
+    #[arg(long)]
+    pub no_history: bool,
+}
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  dmci check model.scm
+  dmci check models/*.scm --json
+  dmci check model.scm --set x=0        x counts as defined
+  dmci check -e '(define (f x) (+ x y))'
+
+Syntax, unbound names and wrong numbers of arguments are found; all of them are reported.";
+
+/// Arguments of `check`.
+#[derive(ClapArgs, Debug)]
+pub struct Check {
+    /// Programs in Scheme, .ncg files, or - for standard input
+    #[arg(required_unless_present = "expression")]
+    pub files: Vec<PathBuf>,
+    /// A program itself
+    #[arg(short, long = "eval", value_name = "TEXT", allow_hyphen_values = true)]
+    pub expression: Option<String>,
+    /// Take a name as defined
+    #[arg(long, value_name = "NAME=DATUM")]
+    pub set: Vec<String>,
+    /// Print one JSON object: {"ok": ..., "files": [{"file": "...", "diagnostics": [...]}]}
+    #[arg(long)]
+    pub json: bool,
+}
+
+const COMPILE_EXAMPLES: &str = "\
+Examples:
+  dmci compile model.scm -o model.ncg
+  dmci run model.ncg
+  dmci compile --evaluator -o eval.ncg
+
+The same program gives the same bytes.";
+
+/// Arguments of `compile`.
+#[derive(ClapArgs, Debug)]
+pub struct Compile {
+    /// A program in Scheme, an .ncg file, or - for standard input
+    #[arg(required_unless_present = "evaluator")]
+    pub file: Option<PathBuf>,
+    /// The file to write
+    #[arg(short, long, value_name = "X.ncg")]
+    pub output: PathBuf,
+    /// Compile the evaluator of the dmci mode instead of a program
+    #[arg(long, conflicts_with = "file")]
+    pub evaluator: bool,
+    /// Report errors as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+const INFO_EXAMPLES: &str = "\
+Examples:
+  dmci info model.scm                  sizes and compile time
+  dmci info model.ncg --stage graph    the compiled form
+  dmci info -e '(let loop ((i 0)) (if (< i 9) (loop (+ i 1)) i))' --stage bytecode
+  dmci info --evaluator                the evaluator of the dmci mode
+
+Stages: core (after macro expansion), anf (every intermediate value has a name), graph (the
+ComputeGraph), bytecode (what the machine runs).";
+
+/// Arguments of `info`.
+#[derive(ClapArgs, Debug)]
+pub struct Info {
+    /// A program in Scheme, an .ncg file, or - for standard input
+    #[arg(required_unless_present_any = ["expression", "evaluator"], conflicts_with_all = ["expression", "evaluator"])]
+    pub file: Option<PathBuf>,
+    /// The program itself
+    #[arg(short, long = "eval", value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "evaluator")]
+    pub expression: Option<String>,
+    /// The evaluator of the dmci mode
+    #[arg(long)]
+    pub evaluator: bool,
+    /// Print a stage: core, anf, graph or bytecode
+    #[arg(long, value_name = "STAGE", value_parser = ["core", "anf", "graph", "bytecode"])]
+    pub stage: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  dmci explain E0301
+  dmci explain --list";
+
+/// Arguments of `explain`.
+#[derive(ClapArgs, Debug)]
+pub struct Explain {
+    /// The code, as error messages show it
+    #[arg(required_unless_present = "list", conflicts_with = "list")]
+    pub code: Option<String>,
+    /// List all codes
+    #[arg(long)]
+    pub list: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}

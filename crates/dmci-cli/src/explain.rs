@@ -1,0 +1,61 @@
+//! `dmci explain`.
+
+use crate::args::Explain;
+use crate::output;
+use dmci::codes::{self, CODES, Code};
+use serde_json::json;
+
+/// Explains a code, or lists them all.
+pub fn explain(args: &Explain) -> u8 {
+    let Some(text) = args.code.as_deref() else {
+        list(args.json);
+        return 0;
+    };
+    let code = normal(text);
+    match codes::find(&code) {
+        Some(found) if args.json => {
+            output::print_json(&json!({"code": found.code, "title": found.title, "explanation": found.explanation}));
+            0
+        }
+        Some(found) => {
+            output::print(&format!("{}: {}\n\n{}\n", found.code, found.title, found.explanation.trim_end()));
+            0
+        }
+        None => {
+            let help = match nearest(&code) {
+                Some(near) => format!("did you mean {} ({})? dmci explain --list shows all codes", near.code, near.title),
+                None => "dmci explain --list shows all codes".into(),
+            };
+            output::fail(&output::usage_error(format!("there is no error code {text}"), help), args.json)
+        }
+    }
+}
+
+fn list(json: bool) {
+    if json {
+        let codes: Vec<_> = CODES.iter().map(|c| json!({"code": c.code, "title": c.title})).collect();
+        return output::print_json(&codes.into());
+    }
+    let lines: Vec<String> = CODES.iter().map(|c| format!("{}  {}\n", c.code, c.title)).collect();
+    output::print(&lines.concat());
+}
+
+/// `e301` and `301` mean `E0301`.
+fn normal(text: &str) -> String {
+    let digits = text.trim_start_matches(['e', 'E']);
+    match digits.parse::<u16>() {
+        Ok(n) => format!("E{n:04}"),
+        Err(_) => text.to_ascii_uppercase(),
+    }
+}
+
+/// The code with the fewest differing characters, if it is close; the later characters count less,
+/// because they only number the errors of a group.
+fn nearest(code: &str) -> Option<&'static Code> {
+    let distance = |c: &Code| -> u32 {
+        let weights = [4, 4, 4, 2, 1];
+        c.code.chars().zip(code.chars()).zip(weights).map(|((a, b), w)| if a == b { 0 } else { w }).sum()
+    };
+    let near = |c: &&Code| code.chars().count() == c.code.len() && distance(c) <= 4;
+    CODES.iter().filter(near).min_by_key(|c| distance(c))
+}

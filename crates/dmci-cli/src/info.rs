@@ -1,0 +1,74 @@
+//! `dmci info`.
+
+use crate::args::Info;
+use crate::output;
+use crate::source::Source;
+use dmci::{Compiled, Interpreter, Report, Sizes, Stage, system};
+use serde_json::json;
+use std::time::Duration;
+
+/// Shows sizes or a stage of a program.
+pub fn info(args: &Info) -> u8 {
+    match show(args) {
+        Ok(()) => 0,
+        Err(report) => output::fail(&report, args.json),
+    }
+}
+
+fn show(args: &Info) -> Result<(), Report> {
+    let (name, compiled, time) = if args.evaluator {
+        let compiled = Compiled::from_bytes(system::evaluator_ncg())?;
+        ("eval.scm".to_string(), compiled, Some(system::measure_evaluator().0))
+    } else {
+        let source = Source::of(args.file.as_deref(), args.expression.as_deref())?;
+        let name = source.program().name.to_string();
+        match source {
+            Source::Compiled(compiled) => (name, *compiled, None),
+            Source::Text(program) => {
+                let (compiled, time) = Interpreter::shared().compile_timed(&program)?;
+                (name, compiled, Some(time))
+            }
+        }
+    };
+    match args.stage.as_deref().and_then(|stage| Stage::ALL.iter().find(|(name, _)| *name == stage)) {
+        Some((stage, which)) => {
+            let text = compiled.stage(*which)?;
+            match args.json {
+                true => output::print_json(&json!({"name": name, "stage": stage, "text": text})),
+                false => output::print(&text),
+            }
+        }
+        None => print_sizes(&name, &compiled.sizes()?, time, args),
+    }
+    Ok(())
+}
+
+fn print_sizes(name: &str, sizes: &Sizes, time: Option<Duration>, args: &Info) {
+    let seconds = time.map(|t| t.as_secs_f64());
+    if args.json {
+        return output::print_json(&json!({
+            "name": name,
+            "forms": sizes.forms,
+            "functions": sizes.functions,
+            "nodes": sizes.nodes,
+            "constants": sizes.constants,
+            "instructions": sizes.instructions,
+            "bytes": sizes.bytes,
+            "compile_seconds": seconds,
+        }));
+    }
+    let time = seconds.map_or("compiled before".to_string(), |s| format!("{s:.6} s"));
+    let kib = sizes.bytes as f64 / 1024.0;
+    let (paper_time, paper_size) = if args.evaluator { ("  (paper: 0.02 s)", "  (paper: 283 KB)") } else { ("", "") };
+    output::print(&format!(
+        "{name}\n\
+         forms          {:>10}\n\
+         functions      {:>10}\n\
+         nodes          {:>10}\n\
+         constants      {:>10}\n\
+         instructions   {:>10}\n\
+         compile time   {time:>10}{paper_time}\n\
+         size           {kib:>7.1} KB{paper_size}\n",
+        sizes.forms, sizes.functions, sizes.nodes, sizes.constants, sizes.instructions,
+    ));
+}

@@ -1,0 +1,90 @@
+//! What goes to the terminal. A reader that has gone away is no error.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use dmci::{Diagnostic, Report};
+use serde_json::{Value as Json, json};
+use std::io::{IsTerminal, Write};
+
+/// Prints text to standard output as it is.
+pub fn print(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Prints text to standard output on lines of its own.
+pub fn print_line(text: &str) {
+    print(&format!("{text}\n"));
+}
+
+/// Prints one line to standard error.
+pub fn complain(text: &str) {
+    let mut err = std::io::stderr().lock();
+    let _ = writeln!(err, "{text}");
+}
+
+/// Prints one JSON object on a line.
+pub fn print_json(value: &Json) {
+    print_line(&value.to_string());
+}
+
+/// Prints the picture of a report to standard error.
+pub fn print_report(report: &Report) {
+    let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let mut err = std::io::stderr().lock();
+    let _ = err.write_all(report.render(color).as_bytes());
+}
+
+/// Reports a failure in the chosen form and gives the exit code.
+pub fn fail(report: &Report, json: bool) -> u8 {
+    if json {
+        print_json(&json!({"error": report.to_json()}));
+    } else {
+        print_report(report);
+    }
+    report.exit_code()
+}
+
+/// A usage error.
+pub fn usage_error(message: impl Into<String>, help: impl Into<String>) -> Report {
+    Report::of(*Diagnostic::error("E0910", message).help(help))
+}
+
+/// What the parser of the command line has to say: help, version, or a usage error in our form.
+pub fn usage(error: &clap::Error) -> u8 {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            print(&error.to_string());
+            return 0;
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = std::io::stderr().write_all(error.to_string().as_bytes());
+            return 2;
+        }
+        _ => {}
+    }
+    let json = std::env::args_os().any(|arg| arg == "--json");
+    fail(&usage_report(error), json)
+}
+
+/// The parser's message without its frame: the first paragraph, and the tip if there is one.
+fn usage_report(error: &clap::Error) -> Report {
+    let text = error.to_string();
+    let paragraph = text.split("\n\n").next().unwrap_or(&text);
+    let words: Vec<&str> = paragraph.split_whitespace().collect();
+    let message = words.join(" ").replacen("error: ", "", 1);
+    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: ")).map(str::to_string);
+    let command = match error.get(ContextKind::Usage) {
+        Some(ContextValue::StyledStr(usage)) => command_of(&usage.to_string()),
+        _ => "dmci".into(),
+    };
+    let help = tip.unwrap_or_else(|| format!("{command} --help shows what there is, with examples"));
+    usage_error(message, help)
+}
+
+/// The command that a usage line is about: `Usage: dmci run [OPTIONS] ...` is about `dmci run`.
+fn command_of(usage: &str) -> String {
+    let words = usage.split_whitespace().skip_while(|&w| w != "dmci");
+    let command: Vec<&str> =
+        words.take_while(|w| w.chars().all(|c| c.is_ascii_lowercase())).take(2).collect();
+    command.join(" ")
+}

@@ -1,0 +1,59 @@
+//! `dmci run`.
+
+use crate::args::Run;
+use crate::output;
+use crate::source::Source;
+use crate::{options, output::print_json};
+use dmci::{Datum, Failure, Outcome, Report};
+use serde_json::json;
+
+/// Runs a program.
+pub fn run(args: &Run) -> u8 {
+    match prepare(args) {
+        Ok(result) => finish(result, args.json),
+        Err(report) => output::fail(&report, args.json),
+    }
+}
+
+fn prepare(args: &Run) -> Result<Result<Outcome, Box<Failure>>, Report> {
+    let options = options::run_options(&args.options)?;
+    let source = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?;
+    options::stop_on_interrupt(&options.cancel);
+    Ok(source.run(&options))
+}
+
+fn finish(result: Result<Outcome, Box<Failure>>, json: bool) -> u8 {
+    match result {
+        Ok(outcome) if json => {
+            print_json(&json!({"value": outcome.value.to_json(), "output": outcome.output}));
+            0
+        }
+        Ok(outcome) => {
+            print_outcome(&outcome);
+            0
+        }
+        Err(failure) if json => {
+            print_json(&json!({"error": failure.report.to_json(), "output": failure.output}));
+            failure.report.exit_code()
+        }
+        Err(failure) => {
+            output::print(&with_newline(&failure.output));
+            output::print_report(&failure.report);
+            failure.report.exit_code()
+        }
+    }
+}
+
+/// Prints output and value, each on lines of its own.
+pub fn print_outcome(outcome: &Outcome) {
+    let value = match outcome.value {
+        Datum::Unspecified => String::new(),
+        _ => format!("{}\n", outcome.text),
+    };
+    output::print(&(with_newline(&outcome.output) + &value));
+}
+
+/// The text with a newline at its end, unless it is empty.
+pub fn with_newline(text: &str) -> String {
+    if text.is_empty() || text.ends_with('\n') { text.to_string() } else { format!("{text}\n") }
+}
