@@ -5,11 +5,11 @@
 //! makes a disagreement small. [`targets`] are what the `dmci-fuzz` binary feeds with inputs.
 
 pub mod agree;
-//pub mod corpus;
+pub mod corpus;
 pub mod generator;
-//pub mod mutate;
+pub mod mutate;
 pub mod random;
 pub mod sexp;
 pub mod shrink;
-//pub mod supervisor;
-//pub mod targets;
+pub mod supervisor;
+pub mod targets;

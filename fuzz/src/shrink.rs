@@ -68,7 +68,8 @@ fn smaller(forms: &[Sexp], node: usize) -> Vec<Vec<Sexp>> {
     if matches!(here, Sexp::Atom(_)) {
         return Vec::new();
     }
-    let mut all: Vec<Vec<Sexp>> = CONSTANTS.iter().map(|c| crate::sexp::form(c, [])).filter(|c| c.size() < here.size()).map(&replace).collect();
+    let mut all: Vec<Vec<Sexp>> =
+        CONSTANTS.iter().map(|c| crate::sexp::form(c, [])).filter(|c| c.size() < here.size()).map(&replace).collect();
     all.extend(here.children().iter().cloned().map(&replace));
     if let Sexp::List(items) = &here {
         for i in 0..items.len() {

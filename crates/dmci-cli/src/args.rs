@@ -5,9 +5,9 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Run, check, compile and inspect Scheme programs.
+/// The whole command line.
 #[derive(Parser, Debug)]
-#[command(name = "dmci", version, about, max_term_width = 100, after_help = EXAMPLES, arg_required_else_help = true)]
+#[command(name = "dmci", version, about = "Run, check, compile and inspect Scheme programs", max_term_width = 100, after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,

@@ -23,7 +23,9 @@ pub fn explain(args: &Explain) -> u8 {
         }
         None => {
             let help = match nearest(&code) {
-                Some(near) => format!("did you mean {} ({})? dmci explain --list shows all codes", near.code, near.title),
+                Some(near) => {
+                    format!("did you mean {} ({})? dmci explain --list shows all codes", near.code, near.title)
+                }
                 None => "dmci explain --list shows all codes".into(),
             };
             output::fail(&output::usage_error(format!("there is no error code {text}"), help), args.json)

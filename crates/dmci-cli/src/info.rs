@@ -3,7 +3,7 @@
 use crate::args::Info;
 use crate::output;
 use crate::source::Source;
-use dmci::{Compiled, Interpreter, Report, Sizes, Stage, system};
+use dmci::{Compiled, Interpreter, Program, Report, Sizes, Stage, system};
 use serde_json::json;
 use std::time::Duration;
 
@@ -16,30 +16,34 @@ pub fn info(args: &Info) -> u8 {
 }
 
 fn show(args: &Info) -> Result<(), Report> {
-    let (name, compiled, time) = if args.evaluator {
-        let compiled = Compiled::from_bytes(system::evaluator_ncg())?;
-        ("eval.scm".to_string(), compiled, Some(system::measure_evaluator().0))
-    } else {
-        let source = Source::of(args.file.as_deref(), args.expression.as_deref())?;
-        let name = source.program().name.to_string();
-        match source {
-            Source::Compiled(compiled) => (name, *compiled, None),
-            Source::Text(program) => {
-                let (compiled, time) = Interpreter::shared().compile_timed(&program)?;
-                (name, compiled, Some(time))
-            }
+    let source = match args.evaluator {
+        true => Source::Text(Program::named("scheme/eval.scm", system::EVALUATOR)),
+        false => Source::of(args.file.as_deref(), args.expression.as_deref())?,
+    };
+    let name = source.program().name.to_string();
+    let (compiled, mut time) = match source {
+        Source::Compiled(compiled) => (*compiled, None),
+        Source::Text(program) => {
+            let (compiled, time) = Interpreter::shared().compile_timed(&program)?;
+            (compiled, Some(time))
         }
     };
-    match args.stage.as_deref().and_then(|stage| Stage::ALL.iter().find(|(name, _)| *name == stage)) {
-        Some((stage, which)) => {
-            let text = compiled.stage(*which)?;
-            match args.json {
-                true => output::print_json(&json!({"name": name, "stage": stage, "text": text})),
-                false => output::print(&text),
-            }
+    if let Some((stage, which)) = Stage::ALL.iter().find(|(name, _)| Some(*name) == args.stage.as_deref()) {
+        let text = compiled.stage(*which)?;
+        match args.json {
+            true => output::print_json(&json!({"name": name, "stage": stage, "text": text})),
+            false => output::print(&text),
         }
-        None => print_sizes(&name, &compiled.sizes()?, time, args),
+        return Ok(());
     }
+    let mut sizes = compiled.sizes()?;
+    if args.evaluator {
+        // What is in the binary: compiled as a part of the system, without its source.
+        let forms = sizes.forms;
+        sizes = Sizes { forms, ..Compiled::from_bytes(system::evaluator_ncg())?.sizes()? };
+        time = Some(system::measure_evaluator().0);
+    }
+    print_sizes(&name, &sizes, time, args);
     Ok(())
 }
 

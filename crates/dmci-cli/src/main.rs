@@ -20,7 +20,9 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         let message = panic.payload_as_str().unwrap_or("no message");
         let place = panic.location().map_or(String::new(), |at| format!(" at {}:{}", at.file(), at.line()));
-        output::complain(&format!("internal error: {message}{place}; please report it with the program that caused it"));
+        output::complain(&format!(
+            "internal error: {message}{place}; please report it with the program that caused it"
+        ));
         std::process::exit(70);
     }));
     let code = match Args::try_parse() {

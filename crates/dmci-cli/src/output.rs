@@ -1,6 +1,8 @@
 //! What goes to the terminal. A reader that has gone away is no error.
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use crate::args::Args;
+use clap::CommandFactory;
+use clap::error::ErrorKind;
 use dmci::{Diagnostic, Report};
 use serde_json::{Value as Json, json};
 use std::io::{IsTerminal, Write};
@@ -73,18 +75,14 @@ fn usage_report(error: &clap::Error) -> Report {
     let words: Vec<&str> = paragraph.split_whitespace().collect();
     let message = words.join(" ").replacen("error: ", "", 1);
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: ")).map(str::to_string);
-    let command = match error.get(ContextKind::Usage) {
-        Some(ContextValue::StyledStr(usage)) => command_of(&usage.to_string()),
-        _ => "dmci".into(),
-    };
-    let help = tip.unwrap_or_else(|| format!("{command} --help shows what there is, with examples"));
+    let help = tip.unwrap_or_else(|| format!("{} --help shows what there is, with examples", command()));
     usage_error(message, help)
 }
 
-/// The command that a usage line is about: `Usage: dmci run [OPTIONS] ...` is about `dmci run`.
-fn command_of(usage: &str) -> String {
-    let words = usage.split_whitespace().skip_while(|&w| w != "dmci");
-    let command: Vec<&str> =
-        words.take_while(|w| w.chars().all(|c| c.is_ascii_lowercase())).take(2).collect();
-    command.join(" ")
+/// The command that is being used, as far as one can tell.
+fn command() -> String {
+    let commands = Args::command();
+    let word = std::env::args_os().nth(1).and_then(|word| word.into_string().ok());
+    let word = word.filter(|word| commands.find_subcommand(word).is_some());
+    word.map_or("dmci".into(), |word| format!("dmci {word}"))
 }

@@ -48,7 +48,7 @@ fn finish(result: Result<Outcome, Box<Failure>>, json: bool) -> u8 {
 pub fn print_outcome(outcome: &Outcome) {
     let value = match outcome.value {
         Datum::Unspecified => String::new(),
-        _ => format!("{}\n", outcome.text),
+        _ => with_newline(&outcome.text),
     };
     output::print(&(with_newline(&outcome.output) + &value));
 }

@@ -164,7 +164,7 @@ struct Lowerer<'a> {
     names: Names,
     loops: Loops,
     graph: Graph,
-    constants: FxHashMap<String, u32>,
+    constants: FxHashMap<Value, u32>,
     globals: FxHashMap<GlobalName, u32>,
     prims: FxHashMap<Symbol, u32>,
     places: FxHashMap<SpanId, SpanId>,
@@ -233,24 +233,16 @@ impl<'a> Lowerer<'a> {
     }
 
     fn constant(&mut self, v: Value) -> Result<u32, Error> {
+        // Equal atoms have equal words; a list of the source is itself and no other.
+        if let Some(&known) = self.constants.get(&v) {
+            return Ok(known);
+        }
         let heap = self.heap;
         let constant = Constant::from_value(heap, v, &mut |place| self.place(place))
             .ok_or_else(|| Diagnostic::error("E9901", "a compiled program can only quote data"))?;
-        // Only atoms are shared: equal lists of the source are different objects.
-        let key = match &constant {
-            Constant::List(..) | Constant::Vector(_) | Constant::String(_) | Constant::Bytes(_) => None,
-            Constant::Real(x) => Some(format!("real {}", x.to_bits())),
-            Constant::Symbol(s) => Some(format!("symbol {s}")),
-            other => Some(other.to_string()),
-        };
-        if let Some(&known) = key.as_ref().and_then(|k| self.constants.get(k)) {
-            return Ok(known);
-        }
         self.graph.constants.push(constant);
         let id = self.graph.constants.len() as u32 - 1;
-        if let Some(key) = key {
-            self.constants.insert(key, id);
-        }
+        self.constants.insert(v, id);
         Ok(id)
     }
 

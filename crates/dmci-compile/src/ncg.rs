@@ -67,12 +67,7 @@ pub fn decode(bytes: &[u8], primitives: &PrimitiveSet) -> Result<Unit, Error> {
             .help("compile its source again"));
     }
     let mut r = Reader::new(payload);
-    let unit = Unit {
-        name: r.string()?,
-        source: r.string()?,
-        core: r.list(|r| r.constant(0))?,
-        graph: r.graph()?,
-    };
+    let unit = Unit { name: r.string()?, source: r.string()?, core: r.list(|r| r.constant(0))?, graph: r.graph()? };
     if !r.is_at_end() {
         return Err(malformed("there is something behind its end"));
     }

@@ -5,4 +5,8 @@
 //!
 //! **Invariant:** this crate does not know values, heaps or programs.
 
+pub mod derivative;
+pub mod op;
 pub mod real;
+
+pub use op::{Build, MAX_ARITY, Op, Type};

@@ -29,10 +29,12 @@
 
 mod gamma;
 mod integer;
+mod polygamma;
 mod smooth;
 
 pub use gamma::{digamma, gamma, lgamma};
 pub use integer::{ceiling, floor, floor_quotient, modulo, quotient, remainder, round, truncate};
+pub use polygamma::polygamma;
 pub use smooth::{relu, sigmoid, sign, softplus};
 
 /// A function of one real.

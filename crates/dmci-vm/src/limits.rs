@@ -27,14 +27,13 @@ impl Default for Limits {
 
 impl Limits {
     /// The same limits for a program that runs under `levels` interpreters, which need more steps
-    /// and more stack for the same work.
+    /// and more stack for the same work. Only defaults grow: a limit that somebody chose is kept.
     pub fn for_levels(self, levels: u32) -> Limits {
         let levels = levels.min(4);
-        Limits {
-            fuel: self.fuel.saturating_mul(20u64.pow(levels)),
-            depth: self.depth.saturating_mul(4usize.pow(levels.min(2))),
-            ..self
-        }
+        let defaults = Limits::default();
+        let fuel = if self.fuel == defaults.fuel { 20u64.pow(levels) } else { 1 };
+        let depth = if self.depth == defaults.depth { 4usize.pow(levels.min(2)) } else { 1 };
+        Limits { fuel: self.fuel.saturating_mul(fuel), depth: self.depth.saturating_mul(depth), ..self }
     }
 }
 

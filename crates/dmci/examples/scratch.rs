@@ -11,6 +11,9 @@ fn main() {
         let t = Instant::now();
         let r = i.run(&Program::new(&text), &o);
         let dt = t.elapsed();
-        match r { Ok(o) => println!("{} {:?} {}", o.text, dt, o.output), Err(e) => println!("{e}") }
+        match r {
+            Ok(o) => println!("{} {:?} {}", o.text, dt, o.output),
+            Err(e) => println!("{e}"),
+        }
     }
 }

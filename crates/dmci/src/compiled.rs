@@ -78,11 +78,7 @@ fn compile(vm: &mut Vm, program: &Program) -> Result<Unit, Vec<Diagnostic>> {
     // Sources are numbered by the machine; in a file there is only one.
     graph.places.iter_mut().for_each(|place| place.source = dmci_data::SourceId(0));
     let heap = &vm.world.heap;
-    let core = expansion.forms.iter().map(|&form| Constant::from_value(heap, form, &mut |_| SpanId(0))).collect::<Option<_>>();
-    Ok(Unit {
-        name: program.name.to_string(),
-        source: program.text.to_string(),
-        core: core.unwrap_or_default(),
-        graph,
-    })
+    let core =
+        expansion.forms.iter().map(|&form| Constant::from_value(heap, form, &mut |_| SpanId(0))).collect::<Option<_>>();
+    Ok(Unit { name: program.name.to_string(), source: program.text.to_string(), core: core.unwrap_or_default(), graph })
 }

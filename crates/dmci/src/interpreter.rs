@@ -35,7 +35,7 @@ pub struct RunOptions {
 pub struct Outcome {
     /// The value of the last form.
     pub value: Datum,
-    /// The value as `write` prints it.
+    /// The value as `write` prints it; several values on a line each.
     pub text: String,
     /// What the program printed.
     pub output: String,
@@ -131,8 +131,7 @@ impl Interpreter {
         options: &RunOptions,
         work: impl FnOnce(&mut Vm) -> Result<Value, Vec<Diagnostic>>,
     ) -> Result<Outcome, Box<Failure>> {
-        let mut vm =
-            self.machine(options).map_err(|report| Box::new(Failure { report, output: String::new() }))?;
+        let mut vm = self.machine(options).map_err(|report| Box::new(Failure { report, output: String::new() }))?;
         let outcome = match work(&mut vm) {
             Ok(value) => Ok(outcome(&vm, value)),
             Err(mut diagnostics) => {
@@ -156,11 +155,11 @@ impl Default for Interpreter {
 pub(crate) fn outcome(vm: &Vm, value: Value) -> Outcome {
     let world = &vm.world;
     let show = |v| world.show(v);
-    Outcome {
-        value: Datum::from_value(&world.heap, value, &show),
-        text: world.written(value),
-        output: world.output.text.clone(),
-    }
+    let text = match world.heap.as_kind(value, Kind::Values) {
+        Some(r) => world.heap.fields(r).map(|v| world.written(v)).collect::<Vec<_>>().join("\n"),
+        None => world.written(value),
+    };
+    Outcome { value: Datum::from_value(&world.heap, value, &show), text, output: world.output.text.clone() }
 }
 
 fn start(vm: &mut Vm, program: &Program, options: &RunOptions) -> Result<Value, Vec<Diagnostic>> {

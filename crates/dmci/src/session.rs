@@ -117,8 +117,8 @@ fn direct(vm: &mut Vm, forms: Value) -> Result<Value, Vec<Diagnostic>> {
     let heap = &mut vm.world.heap;
     let depth = expansion.forms.iter().map(|&f| nesting_depth(heap, f)).max().unwrap_or(0);
     let options = Options { primitives: prims::set(), system: false, open: true, given: &[] };
-    let graph = deep::with_stack_for(depth, || dmci_compile::compile(heap, &expansion.forms, options))
-        .map_err(|e| vec![*e])?;
+    let graph =
+        deep::with_stack_for(depth, || dmci_compile::compile(heap, &expansion.forms, options)).map_err(|e| vec![*e])?;
     let code = interpreter::load(vm, &graph, Origin::User, USER).map_err(|e| vec![*e])?;
     vm.run_code(code).map_err(|e| vec![*e])
 }

@@ -114,7 +114,10 @@ fn every_section_conforms_in_both_modes() {
             let results = MODES.map(|mode| run_with(&test.body, &options(&mode)));
             let summaries = [summary(&results[0]), summary(&results[1])];
             if summaries[0] != summaries[1] {
-                complaints.push(format!("modes differ: {}: {}\n  {}\n  {}", section.name, test.name, summaries[0], summaries[1]));
+                complaints.push(format!(
+                    "modes differ: {}: {}\n  {}\n  {}",
+                    section.name, test.name, summaries[0], summaries[1]
+                ));
             }
             let mut modes = Vec::new();
             for (i, result) in results.iter().enumerate() {
@@ -161,7 +164,12 @@ fn page(rows: &[(String, [usize; 2], usize)], failing: &[Failing], peers: &serde
          `scripts/conformance-peers.sh`; a peer fails where it deviates from the text of R7RS, or where our\n\
          deviations (no exact rationals, for example) are tested.\n\n",
     );
-    let _ = writeln!(page, "| section | tests | direct | dmci | Guile {} | MIT Scheme {} |", version("guile"), version("mit"));
+    let _ = writeln!(
+        page,
+        "| section | tests | direct | dmci | Guile {} | MIT Scheme {} |",
+        version("guile"),
+        version("mit")
+    );
     page.push_str("|---|--:|--:|--:|--:|--:|\n");
     let mut sums = [0; 5];
     for (name, passed, total) in rows {

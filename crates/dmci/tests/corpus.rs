@@ -32,7 +32,8 @@ fn bindings(model: &Json, example: &Json) -> Bindings {
 #[test]
 fn every_program_gives_its_expected_values() {
     let Some(text) = shared("corpus.jsonl") else { return };
-    let models: Vec<Json> = text.lines().map(|line| serde_json::from_str(line).expect("a JSON object a line")).collect();
+    let models: Vec<Json> =
+        text.lines().map(|line| serde_json::from_str(line).expect("a JSON object a line")).collect();
     let mut failures = Vec::new();
     for (mode, examples) in [(Mode::Direct, 3), (Mode::Dmci, 3), (Mode::Tower(2), 1)] {
         let start = Instant::now();
@@ -62,7 +63,11 @@ fn every_program_gives_its_expected_values() {
             }
         }
         let (longest, id) = slowest;
-        println!("{mode}: {} programs, {runs} runs in {:.2?}, slowest {id} {longest:.2?}", models.len(), start.elapsed());
+        println!(
+            "{mode}: {} programs, {runs} runs in {:.2?}, slowest {id} {longest:.2?}",
+            models.len(),
+            start.elapsed()
+        );
     }
     assert!(failures.is_empty(), "{} wrong:\n{}", failures.len(), failures.join("\n"));
 }

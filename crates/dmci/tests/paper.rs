@@ -20,24 +20,11 @@ type Model = (&'static str, &'static str, &'static [(&'static str, f64)], fn(f64
 const PROGRAMS: [Model; 6] = [
     ("P1", "(* alpha (* x x))", &[("alpha", 0.5)], |x| 0.5 * x * x),
     ("P2", "(+ a (* b (* x x)))", &[("a", 3.0), ("b", 0.5)], |x| 3.0 + 0.5 * x * x),
-    (
-        "P3",
-        "(define (p x n) (if (= n 0) 0 (+ (* alpha x) (p x (- n 1))))) (p x 3)",
-        &[("alpha", 2.0)],
-        |x| 6.0 * x,
-    ),
-    (
-        "P4",
-        "(define (twice f x) (f (f x))) (twice (lambda (y) (+ y alpha)) x)",
-        &[("alpha", 1.5)],
-        |x| x + 3.0,
-    ),
-    (
-        "P5",
-        "(define (f x) (* a x)) (define (g x) (+ b (* x x))) (+ (f x) (g x))",
-        &[("a", 2.0), ("b", 1.5)],
-        |x| 2.0 * x + 1.5 + x * x,
-    ),
+    ("P3", "(define (p x n) (if (= n 0) 0 (+ (* alpha x) (p x (- n 1))))) (p x 3)", &[("alpha", 2.0)], |x| 6.0 * x),
+    ("P4", "(define (twice f x) (f (f x))) (twice (lambda (y) (+ y alpha)) x)", &[("alpha", 1.5)], |x| x + 3.0),
+    ("P5", "(define (f x) (* a x)) (define (g x) (+ b (* x x))) (+ (f x) (g x))", &[("a", 2.0), ("b", 1.5)], |x| {
+        2.0 * x + 1.5 + x * x
+    }),
     (
         "P6",
         "(define (g x) (+ x b)) (define (f u) (let ((s (* u u))) (+ (* a s) c))) (f (g x))",

@@ -18,15 +18,30 @@ const EDGES: &[&str] = &[
 ];
 
 const REALS: &[&str] = &[
-    "0.0", "1.0", "-1.5", "0.1", "3.25", "1e10", "-2.5e-3", "1e21", "1e100", "123456.789", "1e-7", "0.5", "2.0",
-    "5e-324", "1.7976931348623157e308", "9007199254740992.0",
+    "0.0",
+    "1.0",
+    "-1.5",
+    "0.1",
+    "3.25",
+    "1e10",
+    "-2.5e-3",
+    "1e21",
+    "1e100",
+    "123456.789",
+    "1e-7",
+    "0.5",
+    "2.0",
+    "5e-324",
+    "1.7976931348623157e308",
+    "9007199254740992.0",
 ];
 
 const SPECIALS: &[&str] = &["+inf.0", "-inf.0", "+nan.0", "-0.0"];
 
 const CHARS: &[&str] = &["#\\a", "#\\Z", "#\\0", "#\\space", "#\\newline", "#\\x3bb", "#\\(", "#\\;"];
 
-const STRINGS: &[&str] = &["\"\"", "\"abc\"", "\"Hello, World\"", "\"12\"", "\"a\\nb\\\"c\"", "\"\\x3bb;x\"", "\"-1.5e3\""];
+const STRINGS: &[&str] =
+    &["\"\"", "\"abc\"", "\"Hello, World\"", "\"12\"", "\"a\\nb\\\"c\"", "\"\\x3bb;x\"", "\"-1.5e3\""];
 
 const SYMBOLS: &[&str] = &["'a", "'b", "'hello", "'+", "'|odd one|", "'if", "'x"];
 
@@ -38,10 +53,10 @@ impl Generator<'_> {
             Type::Int => Sexp::atom(self.random.between(-5, 20)),
             Type::Real if self.random.one_in(6) => Sexp::atom(*self.random.pick(SPECIALS)),
             Type::Real => Sexp::atom(*self.random.pick(REALS)),
-            Type::Bool => Sexp::atom(*self.random.pick(&["#t", "#f"])),
+            Type::Bool => Sexp::atom(self.random.text(&["#t", "#f"])),
             Type::Char => Sexp::atom(*self.random.pick(CHARS)),
             Type::Str => Sexp::atom(*self.random.pick(STRINGS)),
-            Type::Sym => { let symbol: &str = *self.random.pick::<&str>(SYMBOLS); form(symbol, []) },
+            Type::Sym => form(self.random.text(SYMBOLS), []),
             Type::Ints | Type::Reals => {
                 let item = if *ty == Type::Ints { Type::Int } else { Type::Real };
                 let items: Vec<Sexp> = (0..self.random.below(6)).map(|_| self.literal(&item)).collect();
@@ -63,7 +78,7 @@ impl Generator<'_> {
     pub(super) fn boolean(&mut self, d: usize) -> Sexp {
         match self.random.below(17) {
             0..=3 => {
-                let op = *self.random.pick(&["=", "<", ">", "<=", ">="]);
+                let op = self.random.text(&["=", "<", ">", "<=", ">="]);
                 let ty = if self.random.one_in(3) { Type::Real } else { Type::Int };
                 let count = if self.random.one_in(5) { 3 } else { 2 };
                 let parts: Vec<Sexp> = (0..count).map(|_| self.expr(&ty, d)).collect();
@@ -72,7 +87,10 @@ impl Generator<'_> {
             4 => form("(not ~)", [self.expr(&Type::Bool, d)]),
             5 => form("(and ~ ~)", [self.expr(&Type::Bool, d), self.expr(&Type::Bool, d)]),
             6 => form("(or ~ ~)", [self.expr(&Type::Bool, d), self.expr(&Type::Bool, d)]),
-            7 => form(&format!("({} ~)", self.random.pick(&["even?", "odd?", "zero?", "negative?"])), [self.expr(&Type::Int, d)]),
+            7 => form(
+                &format!("({} ~)", self.random.text(&["even?", "odd?", "zero?", "negative?"])),
+                [self.expr(&Type::Int, d)],
+            ),
             8 => form("(null? ~)", [self.expr(&Type::Ints, d)]),
             9 => {
                 let ty = self.any_type();
@@ -80,20 +98,35 @@ impl Generator<'_> {
             }
             10 => {
                 let other = self.any_type();
-                let test = self.random.pick(&["number?", "pair?", "symbol?", "string?", "procedure?", "vector?", "integer?", "exact?"]);
-                let ty = if *test == "exact?" { Type::Real } else { other };
+                let test = self.random.text(&[
+                    "number?",
+                    "pair?",
+                    "symbol?",
+                    "string?",
+                    "procedure?",
+                    "vector?",
+                    "integer?",
+                    "exact?",
+                ]);
+                let ty = if test == "exact?" { Type::Real } else { other };
                 form(&format!("({test} ~)"), [self.expr(&ty, d)])
             }
             11 => form("(if (memv ~ ~) #t #f)", [self.expr(&Type::Int, d), self.expr(&Type::Ints, d)]),
-            12 => form(&format!("({} ~ ~)", self.random.pick(&["string<?", "string=?", "string>?"])), [self.expr(&Type::Str, d), self.expr(&Type::Str, d)]),
+            12 => form(
+                &format!("({} ~ ~)", self.random.text(&["string<?", "string=?", "string>?"])),
+                [self.expr(&Type::Str, d), self.expr(&Type::Str, d)],
+            ),
             13 => form("(eq? ~ ~)", [self.expr(&Type::Sym, d), self.expr(&Type::Sym, d)]),
             14 => form("(char<? ~ ~)", [self.expr(&Type::Char, d), self.expr(&Type::Char, d)]),
             15 => {
-                let op = *self.random.pick(&["any", "every"]);
+                let op = self.random.text(&["any", "every"]);
                 let test = self.function(&[Type::Int], &Type::Bool, d);
                 form(&format!("({op} ~ ~)"), [test, self.expr(&Type::Ints, d)])
             }
-            _ => form(&format!("({} ~)", self.random.pick(&["nan?", "infinite?", "finite?", "integer?"])), [self.expr(&Type::Real, d)]),
+            _ => form(
+                &format!("({} ~)", self.random.text(&["nan?", "infinite?", "finite?", "integer?"])),
+                [self.expr(&Type::Real, d)],
+            ),
         }
     }
 

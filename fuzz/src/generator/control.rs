@@ -37,7 +37,10 @@ impl Generator<'_> {
             33 => self.rest_arguments(ty, d),
             34 => self.assigned(ty, d),
             35 => form("(car (list ~ ~))", [self.expr(ty, d), self.expr(&Type::Int, d)]),
-            36 => form("(vector-ref (vector ~ ~) ~)", [self.expr(ty, d), self.expr(ty, d), Sexp::atom(self.random.below(2))]),
+            36 => form(
+                "(vector-ref (vector ~ ~) ~)",
+                [self.expr(ty, d), self.expr(ty, d), Sexp::atom(self.random.below(2))],
+            ),
             37 => self.local_definitions(ty, d),
             38 if !self.options.portable => self.evaluated(ty),
             39 if !self.options.portable => self.recur_loop(ty, d),
@@ -80,8 +83,7 @@ impl Generator<'_> {
         match self.random.below(4) {
             0 => form("((lambda (~) ~) ~)", [na, self.with(&a, ta, |g| g.expr(ty, d)), first]),
             1 => {
-                let (second, body) =
-                    self.with(&a, ta, |g| (g.expr(&tb, d), g.with(&b, tb.clone(), |g| g.expr(ty, d))));
+                let (second, body) = self.with(&a, ta, |g| (g.expr(&tb, d), g.with(&b, tb.clone(), |g| g.expr(ty, d))));
                 form("(let* ((~ ~) (~ ~)) ~)", [na, first, nb, second, body])
             }
             2 => {
@@ -132,12 +134,10 @@ impl Generator<'_> {
         let next = self.with_all(&variables, |g| g.expr(ty, d.min(2)));
         let effect = self.with_all(&variables, |g| g.effect(d.min(1)));
         self.loops -= 1;
-        form("(do ((i 0 (+ i 1)) (sum ~ ~)) ((= i ~) sum) ~)", [
-            start,
-            next,
-            Sexp::atom(self.random.between(0, 5)),
-            effect,
-        ])
+        form(
+            "(do ((i 0 (+ i 1)) (sum ~ ~)) ((= i ~) sum) ~)",
+            [start, next, Sexp::atom(self.random.between(0, 5)), effect],
+        )
     }
 
     fn recur_loop(&mut self, ty: &Type, d: usize) -> Sexp {
@@ -146,11 +146,10 @@ impl Generator<'_> {
         let variables = [("i".to_string(), Type::Int, false), ("sum".to_string(), ty.clone(), true)];
         let next = self.with_all(&variables, |g| g.expr(ty, d.min(2)));
         self.loops -= 1;
-        form("(loop ((i ~) (sum ~)) (if (<= i 0) sum (recur (- i 1) ~)))", [
-            Sexp::atom(self.random.between(0, 5)),
-            start,
-            next,
-        ])
+        form(
+            "(loop ((i ~) (sum ~)) (if (<= i 0) sum (recur (- i 1) ~)))",
+            [Sexp::atom(self.random.between(0, 5)), start, next],
+        )
     }
 
     /// Escapes by call/cc, from inside of other things.
@@ -169,14 +168,10 @@ impl Generator<'_> {
                 let rest = self.expr(ty, d);
                 let list = self.expr(&Type::Ints, d);
                 let test = self.with("item", Type::Int, |g| g.expr(&Type::Bool, d.min(2)));
-                form("(call/cc (lambda (~) (for-each (lambda (item) (if ~ (~ ~))) ~) ~))", [
-                    k.clone(),
-                    test,
-                    k,
-                    value,
-                    list,
-                    rest,
-                ])
+                form(
+                    "(call/cc (lambda (~) (for-each (lambda (item) (if ~ (~ ~))) ~) ~))",
+                    [k.clone(), test, k, value, list, rest],
+                )
             }
             2 => form("(+ 0 (call-with-current-continuation (lambda (~) (* 2 (~ ~)))))", {
                 [k.clone(), k, self.expr(&Type::Int, d)]
@@ -185,14 +180,10 @@ impl Generator<'_> {
             _ => {
                 let value = self.expr(ty, d);
                 let other = self.expr(ty, d);
-                form("(call/cc (lambda (~) (dynamic-wind (lambda () ~) (lambda () (~ ~) ~) (lambda () ~))))", [
-                    k.clone(),
-                    self.effect(d.min(1)),
-                    k,
-                    value,
-                    other,
-                    self.effect(d.min(1)),
-                ])
+                form(
+                    "(call/cc (lambda (~) (dynamic-wind (lambda () ~) (lambda () (~ ~) ~) (lambda () ~))))",
+                    [k.clone(), self.effect(d.min(1)), k, value, other, self.effect(d.min(1))],
+                )
             }
         }
     }
@@ -221,32 +212,29 @@ impl Generator<'_> {
         let raised = self.any_type();
         match self.random.below(9) {
             0 => form("(guard (e (#t ~)) ~)", [self.expr(ty, d), self.expr(ty, d)]),
-            1 => form("(guard (e ((symbol? e) ~) ((string? e) ~)) ~)", [
-                self.expr(ty, d),
-                self.expr(ty, d),
-                self.expr(ty, d),
-            ]),
+            1 => form(
+                "(guard (e ((symbol? e) ~) ((string? e) ~)) ~)",
+                [self.expr(ty, d), self.expr(ty, d), self.expr(ty, d)],
+            ),
             2 => form("(guard (e (#t (write e) ~)) (raise ~))", [self.expr(ty, d), self.expr(&raised, d)]),
-            3 => form("(guard (e ((error? e) (display (condition/report-string e)) ~)) (error ~ ~ ~))", [
-                self.expr(ty, d),
-                Sexp::atom("\"it broke:\""),
-                self.expr(&raised, d),
-                self.expr(&Type::Int, d),
-            ])
+            3 => form(
+                "(guard (e ((error? e) (display (condition/report-string e)) ~)) (error ~ ~ ~))",
+                [self.expr(ty, d), Sexp::atom("\"it broke:\""), self.expr(&raised, d), self.expr(&Type::Int, d)],
+            )
             .portable_or(self, |g| {
-                form("(guard (e ((error? e) (display (error-object-message e)) ~)) (error \"no:\" ~))", [
-                    g.expr(ty, d),
-                    g.expr(&Type::Int, d),
-                ])
+                form(
+                    "(guard (e ((error? e) (display (error-object-message e)) ~)) (error \"no:\" ~))",
+                    [g.expr(ty, d), g.expr(&Type::Int, d)],
+                )
             }),
-            4 => form("(with-exception-handler (lambda (e) ~) (lambda () ~))", [
-                self.expr(&Type::Int, d),
-                self.raising(ty, d),
-            ]),
-            5 => form("(call/cc (lambda (stop) (with-exception-handler (lambda (e) (stop ~)) (lambda () ~))))", [
-                self.expr(ty, d),
-                self.expr(ty, d),
-            ]),
+            4 => form(
+                "(with-exception-handler (lambda (e) ~) (lambda () ~))",
+                [self.expr(&Type::Int, d), self.raising(ty, d)],
+            ),
+            5 => form(
+                "(call/cc (lambda (stop) (with-exception-handler (lambda (e) (stop ~)) (lambda () ~))))",
+                [self.expr(ty, d), self.expr(ty, d)],
+            ),
             6 => {
                 let fault = self.fault(d);
                 form("(guard (e (#t ~)) ~ ~)", [self.expr(ty, d), fault, self.expr(ty, d)])
@@ -254,18 +242,15 @@ impl Generator<'_> {
             7 if !self.options.portable => {
                 // The text of an error is part of the behaviour that all modes share.
                 let fault = self.fault(d);
-                form("(guard (e (#t (display (condition/report-string e)) ~)) ~ ~)", [
-                    self.expr(ty, d),
-                    fault,
-                    self.expr(ty, d),
-                ])
+                form(
+                    "(guard (e (#t (display (condition/report-string e)) ~)) ~ ~)",
+                    [self.expr(ty, d), fault, self.expr(ty, d)],
+                )
             }
-            _ => form("(guard (e ((number? e) ~)) (dynamic-wind (lambda () ~) (lambda () ~) (lambda () ~)))", [
-                self.expr(ty, d),
-                self.effect(0),
-                self.raising(ty, d),
-                self.effect(0),
-            ]),
+            _ => form(
+                "(guard (e ((number? e) ~)) (dynamic-wind (lambda () ~) (lambda () ~) (lambda () ~)))",
+                [self.expr(ty, d), self.effect(0), self.raising(ty, d), self.effect(0)],
+            ),
         }
     }
 
@@ -281,7 +266,9 @@ impl Generator<'_> {
     fn wind(&mut self, ty: &Type, d: usize) -> Sexp {
         let mark = self.random.between(0, 9);
         form(
-            &format!("(dynamic-wind (lambda () (display \"<{mark}\")) (lambda () ~) (lambda () (display \"{mark}>\")))"),
+            &format!(
+                "(dynamic-wind (lambda () (display \"<{mark}\")) (lambda () ~) (lambda () (display \"{mark}>\")))"
+            ),
             [self.expr(ty, d)],
         )
     }
@@ -296,14 +283,14 @@ impl Generator<'_> {
         let (first, second) = (self.expr(ty, d), self.expr(ty, d));
         match self.random.below(3) {
             0 => form("(let ((p (make-parameter ~))) (parameterize ((p ~)) (p)))", [first, second]),
-            1 => form("(let ((p (make-parameter ~ (lambda (value) value)))) (parameterize ((p ~)) ~) (p))", [
-                first,
-                second,
-                self.effect(d.min(1)),
-            ]),
-            _ => form("(let* ((p (make-parameter ~)) (get (lambda () (p)))) (car (list (parameterize ((p ~)) (get)))))", [
-                first, second,
-            ]),
+            1 => form(
+                "(let ((p (make-parameter ~ (lambda (value) value)))) (parameterize ((p ~)) ~) (p))",
+                [first, second, self.effect(d.min(1))],
+            ),
+            _ => form(
+                "(let* ((p (make-parameter ~)) (get (lambda () (p)))) (car (list (parameterize ((p ~)) (get)))))",
+                [first, second],
+            ),
         }
     }
 
@@ -324,7 +311,10 @@ impl Generator<'_> {
         let one = self.with("a", Type::Int, |g| g.expr(ty, d));
         let two = self.with("a", Type::Int, |g| g.expr(ty, d.min(1)));
         let arguments: Vec<Sexp> = (0..1 + self.random.below(3)).map(|_| self.expr(&Type::Int, d.min(1))).collect();
-        form("((case-lambda ((a) ~) ((a b) ~) ((a . others) ~)) ~~)", [one, two.clone(), two].into_iter().chain(arguments))
+        form(
+            "((case-lambda ((a) ~) ((a b) ~) ((a . others) ~)) ~~)",
+            [one, two.clone(), two].into_iter().chain(arguments),
+        )
     }
 
     fn rest_arguments(&mut self, ty: &Type, d: usize) -> Sexp {
@@ -341,7 +331,10 @@ impl Generator<'_> {
         match self.random.below(3) {
             0 => form("(let ((~ ~)) (set! ~ ~) ~)", [n.clone(), first, n.clone(), second, n]),
             1 => form("(let* ((~ ~) (get (lambda () ~))) (set! ~ ~) (get))", [n.clone(), first, n.clone(), n, second]),
-            _ => form("(let ((~ ~)) (for-each (lambda (item) (set! ~ ~)) '(1 2)) ~)", [n.clone(), first, n.clone(), second, n]),
+            _ => form(
+                "(let ((~ ~)) (for-each (lambda (item) (set! ~ ~)) '(1 2)) ~)",
+                [n.clone(), first, n.clone(), second, n],
+            ),
         }
     }
 
@@ -361,7 +354,10 @@ impl Generator<'_> {
         let inner = self.at_top(|g| g.expr(ty, 2));
         match self.random.below(2) {
             0 => form("(eval '~ (interaction-environment))", [inner]),
-            _ => form("(eval (list 'let (list (list 'q ''~)) '~) (interaction-environment))", [self.literal(&Type::Int), inner]),
+            _ => form(
+                "(eval (list 'let (list (list 'q ''~)) '~) (interaction-environment))",
+                [self.literal(&Type::Int), inner],
+            ),
         }
     }
 

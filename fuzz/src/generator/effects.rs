@@ -29,7 +29,9 @@ impl Generator<'_> {
                     "(hash-table-update!/default ~ ~ (lambda (old) (+ old 1)) 0)",
                     [t, Sexp::atom(self.random.below(4))],
                 ),
-                Some(t) => form("(hash-table-set! ~ ~ ~)", [t, Sexp::atom(self.random.below(4)), self.expr(&Type::Int, d)]),
+                Some(t) => {
+                    form("(hash-table-set! ~ ~ ~)", [t, Sexp::atom(self.random.below(4)), self.expr(&Type::Int, d)])
+                }
                 None => form("(write \"no table\")", []),
             },
             8 => form("(for-each display ~)", [self.expr(&Type::Ints, d)]),
@@ -42,6 +44,10 @@ impl Generator<'_> {
 
     /// What can be printed the same by every Scheme.
     fn output_type(&mut self) -> Type {
-        if self.options.portable { self.random.pick(&[Type::Int, Type::Ints, Type::Bool]).clone() } else { self.any_type() }
+        if self.options.portable {
+            self.random.pick(&[Type::Int, Type::Ints, Type::Bool]).clone()
+        } else {
+            self.any_type()
+        }
     }
 }

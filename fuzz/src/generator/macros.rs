@@ -35,14 +35,8 @@ const ALL: &[(Macro, &str)] = &[
         "(define-syntax my-let* (syntax-rules () ((_ () body ...) (let () body ...)) ((_ ((n v) more ...) body ...) (let \
          ((n v)) (my-let* (more ...) body ...)))))",
     ),
-    (
-        Macro::Count,
-        "(define-syntax count-args (syntax-rules () ((_) 0) ((_ x . rest) (+ 1 (count-args . rest)))))",
-    ),
-    (
-        Macro::Chain,
-        "(define-syntax chain (syntax-rules () ((_ (a b ...) ...) (list (list b ... a) ...))))",
-    ),
+    (Macro::Count, "(define-syntax count-args (syntax-rules () ((_) 0) ((_ x . rest) (+ 1 (count-args . rest)))))"),
+    (Macro::Chain, "(define-syntax chain (syntax-rules () ((_ (a b ...) ...) (list (list b ... a) ...))))"),
     (
         Macro::Nested,
         "(define-syntax define-getter (syntax-rules () ((_ name value) (begin (define hidden value) (define-syntax name \
@@ -109,10 +103,7 @@ impl Generator<'_> {
 
     fn local_macro(&mut self, ty: &Type, d: usize) -> Sexp {
         match self.random.below(4) {
-            0 => form(
-                "(let-syntax ((twice (syntax-rules () ((_ e) (begin e e))))) (twice ~))",
-                [self.expr(ty, d)],
-            ),
+            0 => form("(let-syntax ((twice (syntax-rules () ((_ e) (begin e e))))) (twice ~))", [self.expr(ty, d)]),
             1 => form(
                 "(let ((x ~)) (let-syntax ((get (syntax-rules () ((_) x)))) (let ((x 1)) (get))))",
                 [self.expr(ty, d)],
@@ -122,10 +113,7 @@ impl Generator<'_> {
                  second ~ ~))",
                 [self.expr(&Type::Int, d), self.expr(ty, d)],
             ),
-            _ => form(
-                "(let ((=> #f)) (cond (#t => ~)))",
-                [self.expr(ty, d)],
-            ),
+            _ => form("(let ((=> #f)) (cond (#t => ~)))", [self.expr(ty, d)]),
         }
     }
 }

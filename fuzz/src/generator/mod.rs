@@ -107,7 +107,8 @@ struct Generator<'a> {
 
 impl<'a> Generator<'a> {
     fn new(seed: u64, options: &'a Options) -> Self {
-        let scope = options.inputs.iter().map(|name| Variable { name: name.clone(), ty: Type::Real, assignable: false });
+        let scope =
+            options.inputs.iter().map(|name| Variable { name: name.clone(), ty: Type::Real, assignable: false });
         let scope: Vec<Variable> = scope.collect();
         let globals = scope.len();
         let random = Random::new(seed);

@@ -14,21 +14,43 @@ impl Generator<'_> {
                 form(&format!("({op} ~~)"), parts)
             }
             5 => {
-                let op = *self.random.pick(&["quotient", "remainder", "modulo", "floor/", "truncate-quotient", "floor-remainder", "exact-integer-sqrt"]);
-                let divisor = if self.random.one_in(20) { self.expr(&int, d) } else { Sexp::atom(self.random.pick(&[2, 3, 7, -4, 10, 1000])) };
+                let op = *self.random.pick(&[
+                    "quotient",
+                    "remainder",
+                    "modulo",
+                    "floor/",
+                    "truncate-quotient",
+                    "floor-remainder",
+                    "exact-integer-sqrt",
+                ]);
+                let divisor = if self.random.one_in(20) {
+                    self.expr(&int, d)
+                } else {
+                    Sexp::atom(self.random.pick(&[2, 3, 7, -4, 10, 1000]))
+                };
                 match op {
-                    "floor/" => form("(call-with-values (lambda () (floor/ ~ ~)) (lambda (q r) (- q r)))", [self.expr(&int, d), divisor]),
-                    "exact-integer-sqrt" => form("(call-with-values (lambda () (exact-integer-sqrt (abs ~))) +)", [self.expr(&int, d)]),
+                    "floor/" => form(
+                        "(call-with-values (lambda () (floor/ ~ ~)) (lambda (q r) (- q r)))",
+                        [self.expr(&int, d), divisor],
+                    ),
+                    "exact-integer-sqrt" => {
+                        form("(call-with-values (lambda () (exact-integer-sqrt (abs ~))) +)", [self.expr(&int, d)])
+                    }
                     _ => form(&format!("({op} ~ ~)"), [self.expr(&int, d), divisor]),
                 }
             }
             6 => form(&format!("({} ~)", self.random.pick(&["abs", "-", "square", "+"])), [self.expr(&int, d)]),
-            7 => form(&format!("({} ~ ~)", self.random.pick(&["gcd", "lcm"])), [self.expr(&int, d), self.expr(&int, d)]),
+            7 => {
+                form(&format!("({} ~ ~)", self.random.pick(&["gcd", "lcm"])), [self.expr(&int, d), self.expr(&int, d)])
+            }
             8 => form("(expt ~ ~)", [self.expr(&int, d.min(1)), Sexp::atom(self.random.between(0, 9))]),
             9 => form("(length ~)", [self.expr(&Type::Ints, d)]),
             10 => form("(string-length ~)", [self.expr(&Type::Str, d)]),
             11 => form("(char->integer ~)", [self.expr(&Type::Char, d)]),
-            12 => form("(let ((v ~)) (vector-ref v (modulo ~ (vector-length v))))", [self.expr(&Type::Vector, d), self.expr(&int, d)]),
+            12 => form(
+                "(let ((v ~)) (vector-ref v (modulo ~ (vector-length v))))",
+                [self.expr(&Type::Vector, d), self.expr(&int, d)],
+            ),
             13 => {
                 let fold = self.random.pick(&["fold-left", "fold-right", "fold"]);
                 let f = self.function(&[int.clone(), int.clone()], &int, d);
@@ -59,15 +81,22 @@ impl Generator<'_> {
                 }
                 form(&format!("({op} ~~)"), parts)
             }
-            4 => form(&format!("({} ~)", self.random.pick(&["floor", "ceiling", "round", "truncate", "abs", "-"])), [self.expr(&real, d)]),
+            4 => form(
+                &format!("({} ~)", self.random.pick(&["floor", "ceiling", "round", "truncate", "abs", "-"])),
+                [self.expr(&real, d)],
+            ),
             // A library function may differ in the last bit from one system to another.
             5 if !self.options.portable => {
-                let f = self.random.pick(&["sin", "cos", "exp", "tanh", "erf", "sigmoid", "log1p", "atan", "softplus", "lgamma", "sinh"]);
+                let f = self.random.pick(&[
+                    "sin", "cos", "exp", "tanh", "erf", "sigmoid", "log1p", "atan", "softplus", "lgamma", "sinh",
+                ]);
                 form(&format!("({f} ~)"), [self.expr(&real, d)])
             }
             5 | 6 => form("(sqrt (abs ~))", [self.expr(&real, d)]),
             7 => form("(exact->inexact ~)", [self.expr(&Type::Int, d)]),
-            8 if !self.options.portable => form("(/ ~ ~)", [self.expr(&Type::Int, d), Sexp::atom(self.random.pick(&["3", "7", "10", "64"]))]),
+            8 if !self.options.portable => {
+                form("(/ ~ ~)", [self.expr(&Type::Int, d), Sexp::atom(self.random.pick(&["3", "7", "10", "64"]))])
+            }
             8 => form("(/ ~ ~)", [self.expr(&real, d), self.expr(&Type::Int, d)]),
             9 => form("(apply + 0.5 ~)", [self.expr(&Type::Reals, d)]),
             10 => {

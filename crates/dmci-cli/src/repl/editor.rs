@@ -21,8 +21,11 @@ pub struct Editor {
 impl Editor {
     /// The editor, or `None` if the terminal cannot do it.
     pub fn new(keep_history: bool) -> Option<Editor> {
-        let config =
-            Config::builder().completion_type(CompletionType::List).auto_add_history(true).max_history_size(10_000).ok()?;
+        let config = Config::builder()
+            .completion_type(CompletionType::List)
+            .auto_add_history(true)
+            .max_history_size(10_000)
+            .ok()?;
         let mut lines = rustyline::Editor::with_config(config.build()).ok()?;
         lines.set_helper(Some(Names::default()));
         let history = std::env::home_dir().filter(|_| keep_history).map(|home| home.join(".dmci_history"));

@@ -5,7 +5,7 @@
 //! Expressions before a definition are accepted; they become values of variables that nothing mentions.
 
 use super::definition::Definition;
-use super::expander::{Expander, Meaning};
+use super::expander::{Expander, Meaning, Pending};
 use super::keywords::Special;
 use super::scope::Local;
 use dmci_data::{Diagnostic, Error, SpanId, Symbol, Value};
@@ -45,7 +45,7 @@ impl Expander<'_> {
                 Some(_) => false,
             };
             if plain {
-                return Ok(self.expand(only, self.heap.place(list), tail));
+                return Ok(self.expand_car(list, tail));
             }
         }
         if self.length(list).is_none() {
@@ -64,21 +64,26 @@ impl Expander<'_> {
     /// the number of macro uses that it is nested in.
     fn scan(&mut self, list: Value) -> Vec<(Item, u32)> {
         let mut items = Vec::new();
-        let mut todo = vec![(list, self.macro_depth)];
-        while let Some((cell, macro_depth)) = todo.pop() {
-            let Some((form, rest)) = self.heap.uncons(cell) else { continue };
-            todo.push((rest, macro_depth));
-            if self.stopped {
+        let mut todo = vec![Pending { cell: list, macro_depth: self.macro_depth, nesting: 0 }];
+        while let Some(pending) = todo.pop() {
+            let Some((form, rest)) = self.heap.uncons(pending.cell) else { continue };
+            if !rest.is_nil() {
+                todo.push(Pending { cell: rest, ..pending });
+            }
+            if !self.count_form(pending.nesting) {
                 break;
             }
-            self.macro_depth = macro_depth;
-            let at = self.heap.place(cell);
+            self.macro_depth = pending.macro_depth;
+            let at = self.heap.place(pending.cell);
+            let before = todo.len();
             if let Err(error) = self.scan_form(form, at, &mut items, &mut todo) {
                 self.report(error, self.heap.place(form), at);
                 // Keeps the body from being empty on top of being wrong.
                 let nothing = self.nothing();
-                items.push((Item::Expression { form: nothing, at }, macro_depth));
+                items.push((Item::Expression { form: nothing, at }, pending.macro_depth));
             }
+            // What was put there is the content of this form.
+            todo[before..].iter_mut().for_each(|inner| inner.nesting = pending.nesting + 1);
         }
         items
     }
@@ -88,7 +93,7 @@ impl Expander<'_> {
         mut form: Value,
         at: SpanId,
         items: &mut Vec<(Item, u32)>,
-        todo: &mut Vec<(Value, u32)>,
+        todo: &mut Vec<Pending>,
     ) -> Result<(), Error> {
         loop {
             match self.head(form) {
@@ -109,15 +114,18 @@ impl Expander<'_> {
         special: Special,
         form: Value,
         items: &mut Vec<(Item, u32)>,
-        todo: &mut Vec<(Value, u32)>,
+        todo: &mut Vec<Pending>,
     ) -> Result<(), Error> {
         let depth = self.macro_depth;
         match special {
             Special::Begin => {
                 let (_, list) = self.operands_of(form, 0, usize::MAX)?;
-                todo.push((list, depth));
+                todo.push(Pending { cell: list, macro_depth: depth, nesting: 0 });
             }
-            Special::CondExpand => todo.push((self.cond_expand(form)?, depth)),
+            Special::CondExpand => {
+                let cell = self.cond_expand(form)?;
+                todo.push(Pending { cell, macro_depth: depth, nesting: 0 });
+            }
             Special::DefineSyntax => {
                 let (symbol, at, spec) = self.parse_define_syntax(form)?;
                 let local = self.transformer(symbol, spec, self.scopes.depth())?;
@@ -179,6 +187,7 @@ impl Expander<'_> {
             match item {
                 Item::Expression { form, at } => {
                     let core = self.expand(form, at, tail && i + 1 == count);
+                    let core = self.placed(core, at);
                     if i < definitions {
                         let name = self.heap.symbols.alias(self.k.underscore);
                         bindings.push(self.binding(name, core, at));

@@ -157,13 +157,16 @@ impl Expander<'_> {
     pub fn case_form(&mut self, form: Value, tail: bool) -> Result<Value, Error> {
         let (_, operands) = self.operands_of(form, 1, usize::MAX)?;
         let place = self.heap.place(form);
-        let key = self.expand_car(operands, false);
+        let key_at = self.heap.place(operands);
+        let key = self.expand(self.heap.car(operands).unwrap_or(Value::NIL), key_at, false);
         let clauses = self.heap.cdr(operands).unwrap_or(Value::NIL);
-        // A key that is a variable is not copied, unless a receiver could change it first.
+        // A key that is a local variable is not copied, unless a receiver could change it first.
+        // A global one is: if it is unbound, the error is at the key.
         let (name, copied) = match key.as_symbol() {
-            Some(name) if !self.has_arrow(clauses) => (name, false),
+            Some(name) if self.scopes.is_bound(name) && !self.has_arrow(clauses) => (name, false),
             _ => (self.k.key, true),
         };
+        let key = self.placed(key, key_at);
         let key_ref = Value::symbol(name);
         let mut arms: Vec<(Value, Value, SpanId)> = Vec::new();
         let mut core = self.nothing();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Forms looked at in one go. A datum that a program builds can share parts, and so stand for
 /// a tree that is exponentially larger than itself.
-const MAX_FORMS: usize = 20_000_000;
+const MAX_FORMS: usize = 5_000_000;
 
 /// Errors collected before giving up.
 const MAX_ERRORS: usize = 100;
@@ -33,6 +33,16 @@ pub(super) enum Meaning {
 pub(super) struct Loop {
     pub variables: usize,
     pub place: SpanId,
+}
+
+/// Forms of a body or program that are still to be looked at: those of the list from this cell on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pending {
+    pub cell: Value,
+    /// Macro uses that the list comes from.
+    pub macro_depth: u32,
+    /// How many `begin`s it was taken out of.
+    pub nesting: usize,
 }
 
 /// The state of one expansion.
@@ -196,7 +206,9 @@ impl<'a> Expander<'a> {
     #[inline]
     pub fn expand_car(&mut self, cell: Value, tail: bool) -> Value {
         let form = self.heap.car(cell).unwrap_or(Value::NIL);
-        self.expand(form, self.heap.place(cell), tail)
+        let place = self.heap.place(cell);
+        let core = self.expand(form, place, tail);
+        self.placed(core, place)
     }
 
     /// Expands an expression. Errors are noted, and nothing stands in for what is wrong.
@@ -209,6 +221,11 @@ impl<'a> Expander<'a> {
             Some(symbol) => self.variable(symbol, at),
             None => self.literal(form, at),
         }
+    }
+
+    /// A variable that is to stand in a cell with a place of its own, wrapped so that it keeps its own.
+    pub fn placed(&mut self, core: Value, at: SpanId) -> Value {
+        if core.is_symbol() && at != SpanId(0) { self.list_at(&[Value::symbol(self.k.begin), core], at) } else { core }
     }
 
     fn variable(&mut self, symbol: Symbol, at: SpanId) -> Value {
@@ -280,30 +297,34 @@ impl<'a> Expander<'a> {
         core
     }
 
-    /// Counts a form; `false` if nothing more is to be expanded.
+    /// Goes one level deeper; `false` if nothing more is to be expanded.
     fn enter(&mut self) -> bool {
+        if !self.count_form(self.depth) {
+            return false;
+        }
+        self.depth += 1;
+        true
+    }
+
+    /// Counts a form at a depth of nesting; `false` if nothing more is to be expanded.
+    pub fn count_form(&mut self, depth: usize) -> bool {
         if self.stopped {
             return false;
         }
         self.forms += 1;
-        if self.depth >= MAX_DEPTH {
-            let error = if self.macro_depth > 1000 { self.endless() } else { too_deep() };
-            self.stop(error);
-            return false;
-        }
-        if self.forms % 1024 == 0 {
-            if self.forms > MAX_FORMS {
-                let error = Diagnostic::error("E0407", format!("the program has more than {MAX_FORMS} forms"));
-                self.stop(error);
-                return false;
-            }
-            if let Err(error) = self.heap.ensure(0) {
-                self.stop(error);
-                return false;
-            }
-        }
-        self.depth += 1;
-        true
+        let error = if depth >= MAX_DEPTH {
+            if self.macro_depth > 1000 { self.endless() } else { too_deep() }
+        } else if self.forms > MAX_FORMS {
+            Diagnostic::error("E0407", format!("the program has more than {MAX_FORMS} forms"))
+        } else if self.forms.is_multiple_of(1024)
+            && let Err(error) = self.heap.ensure(0)
+        {
+            error
+        } else {
+            return true;
+        };
+        self.stop(error);
+        false
     }
 
     /// Runs `f` one level deeper, for forms that are taken apart without being expanded.

@@ -1,7 +1,7 @@
 //! The top level: programs and single forms.
 
 use super::depth::{BIG_STACK_FROM, nesting_depth};
-use super::expander::{Expander, Meaning, too_deep};
+use super::expander::{Expander, Meaning, Pending, too_deep};
 use super::keywords::Special;
 use super::table::SyntaxTable;
 use dmci_data::{Diagnostic, Error, Heap, SpanId, Symbol, Value};
@@ -54,20 +54,23 @@ impl Expander<'_> {
             return;
         }
         self.find_shadowing(forms);
-        let mut todo = vec![(forms, 0)];
-        while let Some((cell, macro_depth)) = todo.pop() {
-            let Some((form, rest)) = self.heap.uncons(cell) else { continue };
+        let mut todo = vec![Pending { cell: forms, macro_depth: 0, nesting: 0 }];
+        while let Some(pending) = todo.pop() {
+            let Some((form, rest)) = self.heap.uncons(pending.cell) else { continue };
             if !rest.is_nil() {
-                todo.push((rest, macro_depth));
+                todo.push(Pending { cell: rest, ..pending });
             }
-            if self.stopped {
+            if !self.count_form(pending.nesting) {
                 break;
             }
-            self.macro_depth = macro_depth;
-            let at = self.heap.place(cell);
+            self.macro_depth = pending.macro_depth;
+            let at = self.heap.place(pending.cell);
+            let before = todo.len();
             if let Err(error) = self.top_form(form, at, out, &mut todo) {
                 self.report(error, self.heap.place(form), at);
             }
+            // What was put there is the content of this form.
+            todo[before..].iter_mut().for_each(|inner| inner.nesting = pending.nesting + 1);
         }
     }
 
@@ -96,7 +99,7 @@ impl Expander<'_> {
         mut form: Value,
         at: SpanId,
         out: &mut Vec<Value>,
-        todo: &mut Vec<(Value, u32)>,
+        todo: &mut Vec<Pending>,
     ) -> Result<(), Error> {
         loop {
             match self.head(form) {
@@ -106,6 +109,7 @@ impl Expander<'_> {
             }
         }
         let core = self.expand(form, at, false);
+        let core = self.placed(core, at);
         out.push(core);
         Ok(())
     }
@@ -116,15 +120,18 @@ impl Expander<'_> {
         form: Value,
         at: SpanId,
         out: &mut Vec<Value>,
-        todo: &mut Vec<(Value, u32)>,
+        todo: &mut Vec<Pending>,
     ) -> Result<(), Error> {
         let place = self.heap.place(form);
         match special {
             Special::Begin => {
                 let (_, list) = self.operands_of(form, 0, usize::MAX)?;
-                todo.push((list, self.macro_depth));
+                todo.push(Pending { cell: list, macro_depth: self.macro_depth, nesting: 0 });
             }
-            Special::CondExpand => todo.push((self.cond_expand(form)?, self.macro_depth)),
+            Special::CondExpand => {
+                let cell = self.cond_expand(form)?;
+                todo.push(Pending { cell, macro_depth: self.macro_depth, nesting: 0 });
+            }
             Special::Define => {
                 let definition = self.parse_define(form)?;
                 let name = self.define_global(definition.symbol, definition.at)?;
@@ -163,6 +170,7 @@ impl Expander<'_> {
             Special::DefineLibrary => return Err(self.out_of_place(special, form)),
             _ => {
                 let core = self.expand(form, at, false);
+                let core = self.placed(core, at);
                 out.push(core);
             }
         }

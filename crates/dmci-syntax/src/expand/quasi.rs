@@ -2,7 +2,7 @@
 
 use super::expander::{Expander, Meaning};
 use super::keywords::Special;
-use dmci_data::{Diagnostic, Error, Kind, SpanId, Value};
+use dmci_data::{Diagnostic, Error, Kind, SpanId, Symbol, Value};
 
 /// Items put together by `%cons` each; longer runs become one `%list`, so that core forms stay flat.
 const SHORT_RUN: usize = 4;
@@ -60,7 +60,7 @@ impl Expander<'_> {
             return self.quasi_tagged(datum, operand, level.saturating_sub(1));
         }
         match self.head(datum) {
-            Some(Meaning::Special(Special::Quasiquote)) if self.length(datum) == Some(2) => {
+            Some(Meaning::Special(Special::Quasiquote)) if self.has_one_operand(datum) => {
                 let operand = self.heap.cdr(datum)?;
                 self.quasi_tagged(datum, operand, level + 1)
             }
@@ -127,6 +127,8 @@ impl Expander<'_> {
                     run.push(item);
                 }
                 Part::Splice(core) => {
+                    // The place of `,@template`, which begins the cell.
+                    let place = self.heap.car(cell).map_or(place, |item| self.heap.place(item));
                     tail = self.put_before(&mut run, tail, rest, place);
                     tail = Some(match tail {
                         None if rest.is_nil() => core,
@@ -178,13 +180,18 @@ impl Expander<'_> {
 
     fn is_tail_template(&self, cell: Value) -> bool {
         self.tagged(cell, self.k.unquote).is_some()
-            || matches!(self.head(cell), Some(Meaning::Special(Special::Quasiquote))) && self.length(cell) == Some(2)
+            || self.has_one_operand(cell) && matches!(self.head(cell), Some(Meaning::Special(Special::Quasiquote)))
+    }
+
+    /// Whether it is a list of two. Asked for every cell of a list, so the length is not counted.
+    fn has_one_operand(&self, datum: Value) -> bool {
+        self.heap.cdr(datum).and_then(|operand| self.heap.cdr(operand)) == Some(Value::NIL)
     }
 
     /// The operand cell of `(word operand)`.
-    fn tagged(&self, datum: Value, word: dmci_data::Symbol) -> Option<Value> {
+    fn tagged(&self, datum: Value, word: Symbol) -> Option<Value> {
         let (head, operand) = self.heap.uncons(datum)?;
-        (self.is_word(head, word) && self.length(operand) == Some(1)).then_some(operand)
+        (self.is_word(head, word) && self.heap.cdr(operand) == Some(Value::NIL)).then_some(operand)
     }
 
     fn is_circular(&self, list: Value) -> bool {

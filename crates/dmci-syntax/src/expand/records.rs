@@ -126,6 +126,8 @@ impl Expander<'_> {
         place: SpanId,
     ) -> Vec<(Symbol, SpanId, Value)> {
         let type_ref = Value::symbol(type_name);
+        // What goes wrong inside is the caller's doing, so the bodies have no place.
+        let nowhere = SpanId(0);
         // Parameters get names that cannot hide the type.
         let safe = |x: &mut Self, symbol: Symbol| {
             let hides = symbol == type_name || x.k.is_core(symbol) || x.heap.symbols.name(symbol).starts_with('%');
@@ -141,12 +143,12 @@ impl Expander<'_> {
             for (&i, &parameter) in order.iter().zip(&parameters) {
                 arguments[1 + i] = parameter;
             }
-            let body = self.call(self.k.record, &arguments, place);
+            let body = self.call(self.k.record, &arguments, nowhere);
             let formals = self.list_at(&parameters, place);
             made.push((*symbol, *at, self.lambda(formals, body, place)));
         }
         if let Some((symbol, at)) = spec.predicate {
-            let body = self.call(self.k.record_test, &[object, type_ref], place);
+            let body = self.call(self.k.record_test, &[object, type_ref], nowhere);
             let formals = self.list_at(&[object], place);
             made.push((symbol, at, self.lambda(formals, body, place)));
         }
@@ -154,13 +156,13 @@ impl Expander<'_> {
             let index = Value::fixnum(i as i64);
             if let Some((symbol, at)) = field.accessor {
                 let who = self.who(symbol, place);
-                let body = self.call(self.k.record_ref, &[object, type_ref, index, who], place);
+                let body = self.call(self.k.record_ref, &[object, type_ref, index, who], nowhere);
                 let formals = self.list_at(&[object], place);
                 made.push((symbol, at, self.lambda(formals, body, place)));
             }
             if let Some((symbol, at)) = field.modifier {
                 let who = self.who(symbol, place);
-                let body = self.call(self.k.record_set, &[object, type_ref, index, value, who], place);
+                let body = self.call(self.k.record_set, &[object, type_ref, index, value, who], nowhere);
                 let formals = self.list_at(&[object, value], place);
                 made.push((symbol, at, self.lambda(formals, body, place)));
             }

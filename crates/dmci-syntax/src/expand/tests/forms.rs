@@ -42,10 +42,14 @@ fn cond_has_all_kinds_of_clauses() {
 
 #[test]
 fn case_compares_with_eqv() {
-    check("(case x ((1) 'a) ((b c) 2) (else 3))", "(if (%eqv? x 1) (quote a) (if (%memv x (quote (b c))) 2 3))");
+    check(
+        "(lambda (x) (case x ((1) 'a) ((b c) 2) (else 3)))",
+        "(lambda (x) (if (%eqv? x 1) (quote a) (if (%memv x (quote (b c))) 2 3)))",
+    );
     check("(case (f) ((\"s\" x) 1))", "((lambda (key~1) (if (%memv key~1 (quote (\"s\" x))) 1 #u)) (f))");
     check("(case x ((1) => f) (else => g))", "((lambda (key~1) (if (%eqv? key~1 1) (f key~1) (g key~1))) x)");
-    check("(case x (else 1))", "(begin x 1)");
+    check("(lambda (x) (case x (else 1)))", "(lambda (x) (begin x 1))");
+    check("(case x ((1) 2))", "((lambda (key~1) (if (%eqv? key~1 1) 2 #u)) x)");
 }
 
 #[test]

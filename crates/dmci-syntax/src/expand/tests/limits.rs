@@ -20,6 +20,7 @@ fn long_forms_are_expanded_by_loops() {
     assert!(bench.expand(&format!("(case x {})", "((1) 1)".repeat(20_000))).is_ok());
     assert!(bench.expand(&format!("(and {0}) (or {0})", "(f)".repeat(20_000))).is_ok());
     assert!(bench.expand(&format!("`({})", ",x y ".repeat(20_000))).is_ok());
+    assert!(bench.expand(&format!("`(a {} b c)", "unquote quasiquote ".repeat(20_000))).is_ok());
     assert!(bench.expand(&format!("(let*-values ({}) 1)", repeat(20_000, |i| format!("((z{i}) 1)")))).is_ok());
 }
 
@@ -80,7 +81,10 @@ fn nesting_is_limited() {
         "(let-values (((a) HERE)) a)",
         "(parameterize ((p HERE)) 1)",
         "(let-syntax () HERE)",
+        "(cond-expand (else HERE))",
         "(f (cond-expand (else HERE)))",
+        "(begin HERE)",
+        "(lambda () (begin HERE))",
     ] {
         let program = bench.read(wrap);
         let form = nest(&mut bench, program, 30_000);
@@ -132,6 +136,17 @@ fn shared_data_do_not_take_for_ever() {
     }
     let found = expand_form(&mut bench.heap, &mut bench.table, form).expect_err("too large");
     assert_eq!(found[0].code, "E0407");
+}
+
+#[test]
+fn shared_begins_do_not_take_for_ever() {
+    let mut bench = Bench::new();
+    let begin = Value::symbol(bench.heap.symbols.intern("begin"));
+    let mut form = begin;
+    for _ in 0..64 {
+        form = bench.heap.list(&[begin, form, form]);
+    }
+    assert!(expand_form(&mut bench.heap, &mut bench.table, form).is_err());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod errors;
 mod forms;
+mod generated;
 mod hygiene;
 mod limits;
 mod macros;
@@ -107,6 +108,13 @@ impl Printer<'_> {
             {
                 self.out.push_str("#u");
                 return;
+            }
+            // (begin x) only gives the variable x a place.
+            if let (Some(symbol), Some((item, Value::NIL))) = (head.as_symbol(), self.heap.uncons(rest))
+                && self.heap.symbols.name(symbol) == "begin"
+                && item.is_symbol()
+            {
+                return self.print(item);
             }
             self.out.push('(');
             self.print(head);

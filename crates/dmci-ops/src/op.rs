@@ -1,0 +1,189 @@
+//! The operations of a tape: one row each, with everything an engine needs to know about it.
+//!
+//! A value is 64 bits: a real, or a boolean as 0 or 1. Every operation is total on any bits.
+//! Derivatives are given as contributions: how an adjoint `g` of the result reaches operand `i`,
+//! written in the same operations, so that gradients can be differentiated again. A contribution
+//! is linear in `g`, which makes it serve forward mode too.
+
+use crate::real;
+
+/// The type of a tape value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// A real.
+    Real,
+    /// A boolean.
+    Bool,
+}
+
+/// Most operands that an operation has.
+pub const MAX_ARITY: usize = 3;
+
+/// Builds operations on values of some kind; what derivatives are written against.
+pub trait Build {
+    /// A value.
+    type Id: Copy;
+    /// Applies an operation.
+    fn op(&mut self, op: Op, args: &[Self::Id]) -> Self::Id;
+    /// A real constant.
+    fn real(&mut self, x: f64) -> Self::Id;
+}
+
+macro_rules! operations {
+    ($($(#[$doc:meta])* $variant:ident $name:literal ($($arg:ident)*) -> $result:ident = $eval:expr;)*) => {
+        /// An operation.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        #[allow(missing_docs)]
+        pub enum Op {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Op {
+            /// All operations.
+            pub const ALL: &'static [Op] = &[$(Op::$variant,)*];
+
+            /// The name in text forms.
+            pub fn name(self) -> &'static str {
+                match self { $(Op::$variant => $name,)* }
+            }
+
+            /// Types of the operands.
+            pub fn operands(self) -> &'static [Type] {
+                match self { $(Op::$variant => &[$(Type::$arg),*],)* }
+            }
+
+            /// Type of the result.
+            pub fn result(self) -> Type {
+                match self { $(Op::$variant => Type::$result,)* }
+            }
+
+            /// The value, in bits.
+            #[inline]
+            pub fn eval(self, args: [u64; MAX_ARITY]) -> u64 {
+                match self { $(Op::$variant => { let f: fn([u64; MAX_ARITY]) -> u64 = $eval; f(args) })* }
+            }
+        }
+    };
+}
+
+const fn r(bits: u64) -> f64 {
+    f64::from_bits(bits)
+}
+
+/// A real result: NaNs have no sign and no payload that anyone could see.
+fn real(x: f64) -> u64 {
+    if x.is_nan() { 0x7FF8_0000_0000_0000 } else { x.to_bits() }
+}
+
+operations! {
+    /// The same value under a new name: where a derivative was asked for inside a program.
+    Same "same" (Real) -> Real = |[a, ..]| a;
+    /// The same value, without a derivative.
+    Stop "stop" (Real) -> Real = |[a, ..]| a;
+    Add "add" (Real Real) -> Real = |[a, b, _]| real(r(a) + r(b));
+    Sub "sub" (Real Real) -> Real = |[a, b, _]| real(r(a) - r(b));
+    Mul "mul" (Real Real) -> Real = |[a, b, _]| real(r(a) * r(b));
+    Div "div" (Real Real) -> Real = |[a, b, _]| real(r(a) / r(b));
+    Neg "neg" (Real) -> Real = |[a, ..]| real(-r(a));
+    Abs "abs" (Real) -> Real = |[a, ..]| real(r(a).abs());
+    Sign "sign" (Real) -> Real = |[a, ..]| real(real::sign(r(a)));
+    Sqrt "sqrt" (Real) -> Real = |[a, ..]| real(real::sqrt(r(a)));
+    Cbrt "cbrt" (Real) -> Real = |[a, ..]| real(real::cbrt(r(a)));
+    Exp "exp" (Real) -> Real = |[a, ..]| real(real::exp(r(a)));
+    Expm1 "expm1" (Real) -> Real = |[a, ..]| real(real::expm1(r(a)));
+    Log "log" (Real) -> Real = |[a, ..]| real(real::log(r(a)));
+    Log2 "log2" (Real) -> Real = |[a, ..]| real(real::log2(r(a)));
+    Log10 "log10" (Real) -> Real = |[a, ..]| real(real::log10(r(a)));
+    Log1p "log1p" (Real) -> Real = |[a, ..]| real(real::log1p(r(a)));
+    Sin "sin" (Real) -> Real = |[a, ..]| real(real::sin(r(a)));
+    Cos "cos" (Real) -> Real = |[a, ..]| real(real::cos(r(a)));
+    Tan "tan" (Real) -> Real = |[a, ..]| real(real::tan(r(a)));
+    Asin "asin" (Real) -> Real = |[a, ..]| real(real::asin(r(a)));
+    Acos "acos" (Real) -> Real = |[a, ..]| real(real::acos(r(a)));
+    Atan "atan" (Real) -> Real = |[a, ..]| real(real::atan(r(a)));
+    Atan2 "atan2" (Real Real) -> Real = |[a, b, _]| real(real::atan2(r(a), r(b)));
+    Sinh "sinh" (Real) -> Real = |[a, ..]| real(real::sinh(r(a)));
+    Cosh "cosh" (Real) -> Real = |[a, ..]| real(real::cosh(r(a)));
+    Tanh "tanh" (Real) -> Real = |[a, ..]| real(real::tanh(r(a)));
+    Asinh "asinh" (Real) -> Real = |[a, ..]| real(real::asinh(r(a)));
+    Acosh "acosh" (Real) -> Real = |[a, ..]| real(real::acosh(r(a)));
+    Atanh "atanh" (Real) -> Real = |[a, ..]| real(real::atanh(r(a)));
+    Hypot "hypot" (Real Real) -> Real = |[a, b, _]| real(real::hypot(r(a), r(b)));
+    Pow "pow" (Real Real) -> Real = |[a, b, _]| real(real::pow(r(a), r(b)));
+    /// Derivative of `pow` by its base: 0 for exponent 0, also at base 0.
+    PowBase "pow-base" (Real Real) -> Real = |[a, b, _]| real(pow_base(r(a), r(b)));
+    /// Derivative of `pow` by its exponent: 0 at base 0 for positive exponents.
+    PowExponent "pow-exponent" (Real Real) -> Real = |[a, b, _]| real(pow_exponent(r(a), r(b)));
+    Erf "erf" (Real) -> Real = |[a, ..]| real(real::erf(r(a)));
+    Erfc "erfc" (Real) -> Real = |[a, ..]| real(real::erfc(r(a)));
+    Gamma "gamma" (Real) -> Real = |[a, ..]| real(real::gamma(r(a)));
+    Lgamma "lgamma" (Real) -> Real = |[a, ..]| real(real::lgamma(r(a)));
+    Digamma "digamma" (Real) -> Real = |[a, ..]| real(real::digamma(r(a)));
+    /// The derivative of `digamma`, order 1, or of order given by the second operand.
+    Polygamma "polygamma" (Real Real) -> Real = |[a, n, _]| real(real::polygamma(r(a), r(n)));
+    Sigmoid "sigmoid" (Real) -> Real = |[a, ..]| real(real::sigmoid(r(a)));
+    Softplus "softplus" (Real) -> Real = |[a, ..]| real(real::softplus(r(a)));
+    Relu "relu" (Real) -> Real = |[a, ..]| real(real::relu(r(a)));
+    Min "min" (Real Real) -> Real = |[a, b, _]| real(real::min(r(a), r(b)));
+    Max "max" (Real Real) -> Real = |[a, b, _]| real(real::max(r(a), r(b)));
+    /// 1 if a < b, 0 if a > b, and 1/2 at a tie: the share of the smaller one.
+    Share "share" (Real Real) -> Real = |[a, b, _]| real(share(r(a), r(b)));
+    /// The first operand times the second, but 0 if the second is 0: a share of nothing is nothing.
+    Gate "gate" (Real Real) -> Real = |[g, w, _]| if r(w) == 0.0 { 0 } else { real(r(g) * r(w)) };
+    Floor "floor" (Real) -> Real = |[a, ..]| real(real::floor(r(a)));
+    Ceiling "ceiling" (Real) -> Real = |[a, ..]| real(real::ceiling(r(a)));
+    Round "round" (Real) -> Real = |[a, ..]| real(real::round(r(a)));
+    Truncate "truncate" (Real) -> Real = |[a, ..]| real(real::truncate(r(a)));
+    Quotient "quotient" (Real Real) -> Real = |[a, b, _]| real(real::quotient(r(a), r(b)));
+    FloorQuotient "floor-quotient" (Real Real) -> Real = |[a, b, _]| real(real::floor_quotient(r(a), r(b)));
+    Remainder "remainder" (Real Real) -> Real = |[a, b, _]| real(real::remainder(r(a), r(b)));
+    Modulo "modulo" (Real Real) -> Real = |[a, b, _]| real(real::modulo(r(a), r(b)));
+    Lt "lt" (Real Real) -> Bool = |[a, b, _]| (r(a) < r(b)) as u64;
+    Le "le" (Real Real) -> Bool = |[a, b, _]| (r(a) <= r(b)) as u64;
+    Gt "gt" (Real Real) -> Bool = |[a, b, _]| (r(a) > r(b)) as u64;
+    Ge "ge" (Real Real) -> Bool = |[a, b, _]| (r(a) >= r(b)) as u64;
+    Eq "eq" (Real Real) -> Bool = |[a, b, _]| (r(a) == r(b)) as u64;
+    /// The same bits (all NaNs are the same).
+    Eqv "eqv" (Real Real) -> Bool = |[a, b, _]| (a == b) as u64;
+    IsInteger "is-integer" (Real) -> Bool = |[a, ..]| (r(a).is_finite() && real::truncate(r(a)) == r(a)) as u64;
+    Not "not" (Bool) -> Bool = |[a, ..]| (a == 0) as u64;
+    /// The second operand if the first is true, else the third.
+    Select "select" (Bool Real Real) -> Real = |[t, a, b]| if t != 0 { a } else { b };
+}
+
+fn pow_base(a: f64, b: f64) -> f64 {
+    if b == 0.0 { 0.0 } else { b * real::pow(a, b - 1.0) }
+}
+
+fn pow_exponent(a: f64, b: f64) -> f64 {
+    if a == 0.0 && b > 0.0 { 0.0 } else { real::pow(a, b) * real::log(a) }
+}
+
+fn share(a: f64, b: f64) -> f64 {
+    if a < b {
+        1.0
+    } else if a > b {
+        0.0
+    } else if a == b {
+        0.5
+    } else {
+        f64::NAN
+    }
+}
+
+impl Op {
+    /// The operation with this name.
+    pub fn parse(name: &str) -> Option<Op> {
+        Op::ALL.iter().copied().find(|op| op.name() == name)
+    }
+
+    /// The value of a real operation on reals.
+    pub fn eval_reals(self, args: &[f64]) -> f64 {
+        let mut bits = [0; MAX_ARITY];
+        for (slot, x) in bits.iter_mut().zip(args) {
+            *slot = x.to_bits();
+        }
+        f64::from_bits(self.eval(bits))
+    }
+}

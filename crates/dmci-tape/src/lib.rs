@@ -1,0 +1,16 @@
+//! Tapes: what a program did with its parameters and inputs, as operations in order.
+//!
+//! **Invariant:** a tape knows no Scheme. Everything it needs from the walk that recorded it is in
+//! its nodes, leaves and guards.
+
+mod forward;
+mod recorder;
+mod reverse;
+mod tape;
+mod text;
+mod verify;
+
+pub use forward::tangents;
+pub use recorder::Recorder;
+pub use reverse::{Scalar, adjoints, gradient};
+pub use tape::{Guard, Leaf, LeafKind, Node, NodeId, Tape};
