@@ -13,6 +13,7 @@ const UNITS: &[&str] = &[
     "lib/sort.scm",
     "lib/io.scm",
     "lib/streams.scm",
+    "lib/derivatives.scm",
     "eval.scm",
 ];
 

@@ -147,6 +147,11 @@ fn check_reader(text: &str) -> Result<(), String> {
         Ok(program) => program,
         Err(errors) => return check_errors(&heap, errors),
     };
+    // The end-of-file object can be read as `#!eof` but has no such written form; and what is
+    // written has one level of parentheses more.
+    if text.contains("#!") || program.depth + 1 >= reader::DEPTH_LIMIT {
+        return Ok(());
+    }
     let written = printer::write(&heap, program.forms);
     let again = heap.sources.add("written", &written, Origin::User);
     let reread = reader::read_all(&mut heap, again).map_err(|e| format!("what was written cannot be read: {e:?}"))?;
@@ -160,6 +165,9 @@ fn check_reader(text: &str) -> Result<(), String> {
 fn check_expander(text: &str, compile: bool) -> Result<(), String> {
     let mut heap = Heap::new();
     let mut table = SyntaxTable::new(Arc::new(intern_keywords(&mut heap)));
+    for primitive in prims::table() {
+        heap.symbols.intern(primitive.name);
+    }
     let source = heap.sources.add("input", text, Origin::User);
     let Ok(program) = reader::read_all(&mut heap, source) else { return Ok(()) };
     let expansion = match expand_program(&mut heap, &mut table, program.forms) {
@@ -193,8 +201,9 @@ fn limits() -> Limits {
 }
 
 fn check_vm(text: &str) -> Result<(), String> {
-    // What the clock or an address says may differ; both modes must survive it all the same.
-    let compare = !["runtime", "current-time", "jiffy", "hash", "current-second"].iter().any(|w| text.contains(w));
+    // The clock may differ, and so may names that are not meant for programs; both modes must
+    // survive them all the same.
+    let compare = !["runtime", "real-time", "current-", "jiffy", "%"].iter().any(|word| text.contains(word));
     let direct = agree::observe(text, Mode::Direct, limits(), &Vec::new());
     let dmci = agree::observe(text, Mode::Dmci, limits(), &Vec::new());
     for seen in [&direct, &dmci] {

@@ -4,7 +4,8 @@
 ;;; winders, both lists with the innermost first. A winder is #(before after handlers): its thunks
 ;;; run with the handlers of the dynamic-wind that made it.
 
-(define call-with-values %call-with-values)
+(define (call-with-values producer consumer)
+  (apply consumer (%values->list (producer))))
 
 (define (dynamic-wind before thunk after)
   (before)

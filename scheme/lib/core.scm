@@ -1,4 +1,5 @@
 ;;; What the other units of the library are built on.
 
-(define (%call-with-values producer consumer)
-  (apply consumer (%values->list (producer))))
+;; Forms such as let-values: the consumer takes `count` values, or at least as many.
+(define (%receive producer count more? consumer)
+  (apply consumer (%check-values (%values->list (producer)) count more?)))

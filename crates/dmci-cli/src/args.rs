@@ -90,7 +90,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "MODE", default_value = "dmci")]
     pub mode: String,
     /// Seed of random numbers
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value = "0", value_parser = quantity::seed)]
     pub seed: u64,
     /// Most steps (calls and loops): 500000, 10M
     #[arg(long, value_name = "N", value_parser = quantity::count)]

@@ -2,7 +2,7 @@
 
 use crate::args::Args;
 use clap::CommandFactory;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use dmci::{Diagnostic, Report};
 use serde_json::{Value as Json, json};
 use std::io::{IsTerminal, Write};
@@ -71,9 +71,17 @@ pub fn usage(error: &clap::Error) -> u8 {
 /// The parser's message without its frame: the first paragraph, and the tip if there is one.
 fn usage_report(error: &clap::Error) -> Report {
     let text = error.to_string();
-    let paragraph = text.split("\n\n").next().unwrap_or(&text);
-    let words: Vec<&str> = paragraph.split_whitespace().collect();
-    let message = words.join(" ").replacen("error: ", "", 1);
+    let message = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::Strings(missing)) if error.kind() == ErrorKind::MissingRequiredArgument => {
+            let missing: Vec<String> = missing.iter().map(|m| m.replace(['<', '>'], "").replace('|', " or ")).collect();
+            format!("{} needs {}", command(), missing.join(" and "))
+        }
+        _ => {
+            let paragraph = text.split("\n\n").next().unwrap_or(&text);
+            let words: Vec<&str> = paragraph.split_whitespace().collect();
+            words.join(" ").replacen("error: ", "", 1)
+        }
+    };
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: ")).map(str::to_string);
     let help = tip.unwrap_or_else(|| format!("{} --help shows what there is, with examples", command()));
     usage_error(message, help)

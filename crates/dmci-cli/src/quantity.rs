@@ -14,6 +14,11 @@ pub fn size(text: &str) -> Result<u64, String> {
     scaled(number, 1024).ok_or_else(|| "expected a size in bytes such as 100000, 64K or 2G".into())
 }
 
+/// A seed: any whole number below 2^64.
+pub fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "expected a whole number such as 42".into())
+}
+
 /// A time in seconds.
 pub fn seconds(text: &str) -> Result<Duration, String> {
     let number = text.strip_suffix('s').unwrap_or(text).parse().ok();

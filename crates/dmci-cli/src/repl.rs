@@ -4,7 +4,7 @@ mod editor;
 
 use crate::args::Repl;
 use crate::{options, output, run};
-use dmci::{Cancel, Failure, Interpreter, Outcome, Report, Session};
+use dmci::{Cancel, Failure, Interpreter, Outcome, Session};
 use std::io::{BufRead, IsTerminal};
 
 /// What the next entry comes from.
@@ -81,10 +81,11 @@ fn obey(command: &str, session: &mut Session) -> Next {
         (Some("quit" | "q" | "exit"), None, _) => return Next::Quit,
         (Some("help" | "h" | "?"), None, _) => output::print(HELP),
         (Some("mode"), None, _) => output::print_line(&session.mode().to_string()),
-        (Some("mode"), Some(name), None) => match dmci::Mode::parse(name) {
-            Ok(mode) => session.set_mode(mode),
-            Err(error) => output::print_report(&Report::of(*error)),
-        },
+        (Some("mode"), Some(name), None) => {
+            if let Err(report) = options::mode(name).and_then(|mode| session.set_mode(mode)) {
+                output::print_report(&report);
+            }
+        }
         (Some("explain"), Some(code), None) => {
             let code = code.to_string();
             crate::explain::explain(&crate::args::Explain { code: Some(code), list: false, json: false });

@@ -21,6 +21,8 @@ pub enum Constant {
     List(Vec<Constant>, Box<Constant>, Vec<SpanId>),
     Vector(Vec<Constant>),
     Bytes(Vec<u8>),
+    /// A traced number: a value of the heap that the code is compiled and loaded in. Never stored.
+    Live(Value),
 }
 
 impl Constant {
@@ -52,6 +54,8 @@ impl Constant {
                 rest = cdr;
             }
             Constant::List(items, Box::new(Constant::from_value(heap, rest, place)?), places)
+        } else if v.is_traced() {
+            Constant::Live(v)
         } else {
             let r = v.as_object()?;
             match heap.kind(r) {
@@ -94,6 +98,7 @@ impl Constant {
                 heap.vector(&items)
             }
             Constant::Bytes(bytes) => heap.bytevector(bytes),
+            Constant::Live(v) => *v,
         }
     }
 }
@@ -123,6 +128,7 @@ impl std::fmt::Display for Constant {
                 write!(f, ")")
             }
             Constant::Bytes(bytes) => write!(f, "#u8{bytes:?}"),
+            Constant::Live(_) => write!(f, "#<traced>"),
         }
     }
 }

@@ -93,7 +93,12 @@ impl Vm {
             if let Some(p) = f.as_primitive() {
                 let row = &prims::table()[p as usize];
                 let Some(control) = row.control else {
-                    let result = (row.run)(&mut self.world, &self.stack[self.fp..self.fp + n])?;
+                    let args = &self.stack[self.fp..self.fp + n];
+                    let result = if self.world.recording.is_some() {
+                        crate::traced::run(&mut self.world, p, args)?
+                    } else {
+                        (row.run)(&mut self.world, args)?
+                    };
                     return Ok(self.return_value(result));
                 };
                 match control {

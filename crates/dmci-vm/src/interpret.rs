@@ -9,6 +9,7 @@
 use crate::calls::Step;
 use crate::machine::Vm;
 use crate::prims;
+use crate::traced;
 use dmci_compile::bytecode::{HEADER, Instr, Reg};
 use dmci_data::{Diagnostic, Error, Kind, Value, num};
 
@@ -110,11 +111,24 @@ impl Vm {
                 {
                     set!($d, v);
                 } else {
-                    set!($d, attempt!($slow(&mut self.world.heap, a, b)));
+                    set!($d, attempt!($slow(&mut self.world, a, b)));
                 }
             }};
         }
+        // A comparison as a value, and as a test that decides.
         macro_rules! compare {
+            ($d:expr, $a:expr, $b:expr, $op:tt, $slow:path) => {{
+                let (a, b): (Value, Value) = ($a, $b);
+                if let (Some(x), Some(y)) = (a.as_fixnum(), b.as_fixnum()) {
+                    set!($d, Value::boolean(x $op y));
+                } else if let (Some(x), Some(y)) = (a.as_real(), b.as_real()) {
+                    set!($d, Value::boolean(x $op y));
+                } else {
+                    set!($d, attempt!($slow(&mut self.world, a, b)));
+                }
+            }};
+        }
+        macro_rules! holds {
             ($a:expr, $b:expr, $op:tt, $slow:path) => {{
                 let (a, b): (Value, Value) = ($a, $b);
                 if let (Some(x), Some(y)) = (a.as_fixnum(), b.as_fixnum()) {
@@ -122,7 +136,8 @@ impl Vm {
                 } else if let (Some(x), Some(y)) = (a.as_real(), b.as_real()) {
                     x $op y
                 } else {
-                    attempt!($slow(&mut self.world.heap, a, b)).is_true()
+                    let result = attempt!($slow(&mut self.world, a, b));
+                    self.world.is_true(result)
                 }
             }};
         }
@@ -190,8 +205,12 @@ impl Vm {
                 }
                 Instr::Prim { n, d, a, p } => {
                     let from = self.fp + a as usize;
-                    let run = prims::table()[p as usize].run;
-                    let result = run(&mut self.world, &self.stack[from..from + n as usize]);
+                    let args = &self.stack[from..from + n as usize];
+                    let result = if self.world.recording.is_some() {
+                        traced::run(&mut self.world, p.into(), args)
+                    } else {
+                        (prims::table()[p as usize].run)(&mut self.world, args)
+                    };
                     set!(d, attempt!(result));
                 }
                 Instr::Call { n, a } => {
@@ -219,7 +238,12 @@ impl Vm {
                         && let Some(run) = prims::native(p, n as usize)
                     {
                         let from = window + HEADER;
-                        let result = run(&mut self.world, &self.stack[from..from + n as usize]);
+                        let args = &self.stack[from..from + n as usize];
+                        let result = if self.world.recording.is_some() {
+                            traced::run(&mut self.world, p, args)
+                        } else {
+                            run(&mut self.world, args)
+                        };
                         set!(a, attempt!(result));
                         continue;
                     }
@@ -310,19 +334,20 @@ impl Vm {
                     jump!(to);
                 }
                 Instr::BrFalse { s, to } => {
-                    if get!(s) == Value::FALSE {
+                    let v = get!(s);
+                    if v == Value::FALSE || v.is_traced() && !self.world.is_true(v) {
                         jump!(to);
                     }
                 }
-                Instr::Add { d, a, b } => arithmetic!(d, a, b, checked_add, +, num::add),
-                Instr::Sub { d, a, b } => arithmetic!(d, a, b, checked_sub, -, num::sub),
-                Instr::Mul { d, a, b } => arithmetic!(d, a, b, checked_mul, *, num::mul),
+                Instr::Add { d, a, b } => arithmetic!(d, a, b, checked_add, +, traced::add),
+                Instr::Sub { d, a, b } => arithmetic!(d, a, b, checked_sub, -, traced::sub),
+                Instr::Mul { d, a, b } => arithmetic!(d, a, b, checked_mul, *, traced::mul),
                 Instr::Div { d, a, b } => {
                     let (a, b) = (get!(a), get!(b));
                     if let (Some(x), Some(y)) = (a.as_real(), b.as_real()) {
                         set!(d, Value::real_result(x / y));
                     } else {
-                        set!(d, attempt!(num::div(&mut self.world.heap, a, b)));
+                        set!(d, attempt!(traced::div(&mut self.world, a, b)));
                     }
                 }
                 Instr::AddI { d, a, i } => {
@@ -330,7 +355,7 @@ impl Vm {
                     if let Some(v) = a.as_fixnum().and_then(|x| Value::try_fixnum(x + i as i64)) {
                         set!(d, v);
                     } else {
-                        set!(d, attempt!(num::add(&mut self.world.heap, a, Value::fixnum(i.into()))));
+                        set!(d, attempt!(traced::add(&mut self.world, a, Value::fixnum(i.into()))));
                     }
                 }
                 Instr::SubI { d, a, i } => {
@@ -338,35 +363,44 @@ impl Vm {
                     if let Some(v) = a.as_fixnum().and_then(|x| Value::try_fixnum(x - i as i64)) {
                         set!(d, v);
                     } else {
-                        set!(d, attempt!(num::sub(&mut self.world.heap, a, Value::fixnum(i.into()))));
+                        set!(d, attempt!(traced::sub(&mut self.world, a, Value::fixnum(i.into()))));
                     }
                 }
-                Instr::NumEq { d, a, b } => set!(d, Value::boolean(compare!(get!(a), get!(b), ==, num::equal))),
-                Instr::Lt { d, a, b } => set!(d, Value::boolean(compare!(get!(a), get!(b), <, num::less))),
-                Instr::Gt { d, a, b } => set!(d, Value::boolean(compare!(get!(a), get!(b), >, num::greater))),
-                Instr::Le { d, a, b } => set!(d, Value::boolean(compare!(get!(a), get!(b), <=, num::less_equal))),
-                Instr::Ge { d, a, b } => set!(d, Value::boolean(compare!(get!(a), get!(b), >=, num::greater_equal))),
-                Instr::UnlessNumEq { a, b, off } => unless!(off, compare!(get!(a), get!(b), ==, num::equal)),
-                Instr::UnlessLt { a, b, off } => unless!(off, compare!(get!(a), get!(b), <, num::less)),
-                Instr::UnlessGt { a, b, off } => unless!(off, compare!(get!(a), get!(b), >, num::greater)),
-                Instr::UnlessLe { a, b, off } => unless!(off, compare!(get!(a), get!(b), <=, num::less_equal)),
-                Instr::UnlessGe { a, b, off } => unless!(off, compare!(get!(a), get!(b), >=, num::greater_equal)),
+                Instr::NumEq { d, a, b } => compare!(d, get!(a), get!(b), ==, traced::equal),
+                Instr::Lt { d, a, b } => compare!(d, get!(a), get!(b), <, traced::less),
+                Instr::Gt { d, a, b } => compare!(d, get!(a), get!(b), >, traced::greater),
+                Instr::Le { d, a, b } => compare!(d, get!(a), get!(b), <=, traced::less_equal),
+                Instr::Ge { d, a, b } => compare!(d, get!(a), get!(b), >=, traced::greater_equal),
+                Instr::UnlessNumEq { a, b, off } => unless!(off, holds!(get!(a), get!(b), ==, traced::equal)),
+                Instr::UnlessLt { a, b, off } => unless!(off, holds!(get!(a), get!(b), <, traced::less)),
+                Instr::UnlessGt { a, b, off } => unless!(off, holds!(get!(a), get!(b), >, traced::greater)),
+                Instr::UnlessLe { a, b, off } => unless!(off, holds!(get!(a), get!(b), <=, traced::less_equal)),
+                Instr::UnlessGe { a, b, off } => unless!(off, holds!(get!(a), get!(b), >=, traced::greater_equal)),
                 Instr::UnlessNumEqI { a, i, off } => {
-                    unless!(off, compare!(get!(a), Value::fixnum(i.into()), ==, num::equal));
+                    unless!(off, holds!(get!(a), Value::fixnum(i.into()), ==, traced::equal));
                 }
                 Instr::UnlessLtI { a, i, off } => {
-                    unless!(off, compare!(get!(a), Value::fixnum(i.into()), <, num::less));
+                    unless!(off, holds!(get!(a), Value::fixnum(i.into()), <, traced::less));
                 }
                 Instr::UnlessGtI { a, i, off } => {
-                    unless!(off, compare!(get!(a), Value::fixnum(i.into()), >, num::greater));
+                    unless!(off, holds!(get!(a), Value::fixnum(i.into()), >, traced::greater));
                 }
                 Instr::UnlessLeI { a, i, off } => {
-                    unless!(off, compare!(get!(a), Value::fixnum(i.into()), <=, num::less_equal));
+                    unless!(off, holds!(get!(a), Value::fixnum(i.into()), <=, traced::less_equal));
                 }
                 Instr::UnlessGeI { a, i, off } => {
-                    unless!(off, compare!(get!(a), Value::fixnum(i.into()), >=, num::greater_equal));
+                    unless!(off, holds!(get!(a), Value::fixnum(i.into()), >=, traced::greater_equal));
                 }
-                Instr::UnlessEq { a, b, off } => unless!(off, self.is_eq(get!(a), get!(b))),
+                Instr::UnlessEq { a, b, off } => {
+                    let (a, b) = (get!(a), get!(b));
+                    let same = if a.is_traced() || b.is_traced() {
+                        let same = attempt!(self.world.eq(a, b));
+                        self.world.is_true(same)
+                    } else {
+                        self.is_eq(a, b)
+                    };
+                    unless!(off, same);
+                }
                 Instr::UnlessNull { s, to } => {
                     if !get!(s).is_nil() {
                         jump!(to);
@@ -379,8 +413,21 @@ impl Vm {
                 }
                 Instr::IsNull { d, s } => set!(d, Value::boolean(get!(s).is_nil())),
                 Instr::IsPair { d, s } => set!(d, Value::boolean(get!(s).is_pair())),
-                Instr::Not { d, s } => set!(d, Value::boolean(get!(s) == Value::FALSE)),
-                Instr::Eq { d, a, b } => set!(d, Value::boolean(self.is_eq(get!(a), get!(b)))),
+                Instr::Not { d, s } => {
+                    let v = get!(s);
+                    set!(
+                        d,
+                        if v.is_traced() { attempt!(self.world.not(v)) } else { Value::boolean(v == Value::FALSE) }
+                    );
+                }
+                Instr::Eq { d, a, b } => {
+                    let (a, b) = (get!(a), get!(b));
+                    if a.is_traced() || b.is_traced() {
+                        set!(d, attempt!(self.world.eq(a, b)));
+                    } else {
+                        set!(d, Value::boolean(self.is_eq(a, b)));
+                    }
+                }
                 Instr::Cons { d, a, b } => {
                     let pair = self.world.heap.cons(get!(a), get!(b));
                     set!(d, pair);

@@ -13,6 +13,7 @@ mod limits;
 mod machine;
 pub mod ports;
 pub mod prims;
+pub mod traced;
 mod world;
 
 pub use image::Image;

@@ -61,6 +61,7 @@ impl Vm {
             winders: Value::NIL,
             error_place: None,
             syntax_errors: Vec::new(),
+            recording: None,
             procedure_names: image.procedure_names.clone(),
         };
         Vm {
@@ -95,6 +96,7 @@ impl Vm {
         self.world.winders = Value::NIL;
         self.world.error_place = None;
         self.world.syntax_errors.clear();
+        self.world.recording = None;
         self.codes.truncate(image.codes.len());
         self.constants.truncate(image.constants.len());
         self.sites.truncate(image.sites.len());

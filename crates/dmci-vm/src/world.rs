@@ -2,6 +2,7 @@
 //! so a primitive can read its arguments from the stack while it changes the world.
 
 use crate::environment::Environments;
+use crate::traced::Recording;
 use dmci_data::{Diagnostic, Error, Heap, Kind, Place, Value};
 use dmci_syntax::printer;
 use std::sync::Arc;
@@ -23,6 +24,8 @@ pub struct World {
     pub winders: Value,
     /// Where the error is that a primitive is about to report, if it knows better than the machine.
     pub error_place: Option<Place>,
+    /// The tape, while there is one.
+    pub recording: Option<Box<Recording>>,
     /// All errors of the last expansion that failed; the first of them is the one that was raised.
     pub syntax_errors: Vec<Diagnostic>,
     /// Names of procedures by code number.

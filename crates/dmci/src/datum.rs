@@ -125,6 +125,7 @@ impl Copier<'_> {
         }
         self.left -= 1;
         let heap = self.heap;
+        let v = heap.as_kind(v, Kind::Traced).map_or(v, |r| heap.field(r, 1));
         match num::Number::of(heap, v) {
             Some(num::Number::Fix(i)) => return Datum::Integer(i),
             Some(num::Number::Real(x)) => return Datum::Real(x),

@@ -164,6 +164,11 @@ pub(crate) fn outcome(vm: &Vm, value: Value) -> Outcome {
 
 fn start(vm: &mut Vm, program: &Program, options: &RunOptions) -> Result<Value, Vec<Diagnostic>> {
     let forms = read(vm, program, Origin::User)?;
+    run_forms(vm, forms, options)
+}
+
+/// Runs the forms of a program in the mode of the options.
+pub(crate) fn run_forms(vm: &mut Vm, forms: Value, options: &RunOptions) -> Result<Value, Vec<Diagnostic>> {
     match &options.mode {
         Mode::Direct | Mode::Tower(0) => {
             let given = given_names(vm, options);
@@ -309,5 +314,10 @@ fn with_evaluator(
         bindings.push(world.heap.cons(name, value));
     }
     let bindings = world.heap.list(&bindings);
-    vm.call(procedure, &[forms, bindings]).map_err(|e| vec![*e])
+    vm.call(procedure, &[forms, bindings]).map_err(|e| match e.code {
+        "E0302" if e.labels.is_empty() => {
+            vec![*e.help("it is called with the program's forms and an alist of bindings")]
+        }
+        _ => vec![*e],
+    })
 }

@@ -32,6 +32,7 @@ pub struct Session {
 impl Session {
     /// A session with its own machine; every entry gets the limits anew.
     pub fn new(interpreter: &Interpreter, options: RunOptions) -> Result<Session, Report> {
+        keeps_definitions(&options.mode)?;
         let vm = interpreter.machine(&options)?;
         Ok(Session { vm, options, entries: 0 })
     }
@@ -42,8 +43,10 @@ impl Session {
     }
 
     /// Changes the mode for the entries that follow; definitions stay.
-    pub fn set_mode(&mut self, mode: Mode) {
+    pub fn set_mode(&mut self, mode: Mode) -> Result<(), Report> {
+        keeps_definitions(&mode)?;
         self.options.mode = mode;
+        Ok(())
     }
 
     /// Whether more text could complete an entry: something is open at its end.
@@ -103,11 +106,19 @@ impl Session {
             Mode::Direct | Mode::Tower(0) => direct(vm, forms),
             Mode::Dmci => interpreter::evaluate(vm, forms, 1),
             Mode::Tower(levels) => interpreter::evaluate(vm, forms, *levels),
-            Mode::Evaluator { .. } => {
-                let message = "a session cannot use an evaluator of its own: it keeps no definitions";
-                Err(vec![*Diagnostic::error("E0910", message).help("use direct, dmci or tower:2")])
-            }
+            Mode::Evaluator { .. } => Err(keeps_definitions(&self.options.mode).err().unwrap_or_default().diagnostics),
         }
+    }
+}
+
+/// An evaluator of the user's gets a whole program at once.
+fn keeps_definitions(mode: &Mode) -> Result<(), Report> {
+    match mode {
+        Mode::Evaluator { .. } => {
+            let message = format!("the mode {mode} keeps no definitions, so a session cannot use it");
+            Err(Report::of(*Diagnostic::error("E0910", message).help("use direct, dmci or tower:2")))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -129,7 +140,7 @@ mod tests {
     use dmci_vm::{Cancel, Limits};
 
     fn session(mode: Mode) -> Session {
-        let limits = Limits { fuel: 100_000, heap: 32 << 20, depth: 2000, ..Limits::default() };
+        let limits = Limits { fuel: 3_000_000, heap: 32 << 20, depth: 2000, ..Limits::default() };
         Session::new(Interpreter::shared(), RunOptions { mode, limits, ..RunOptions::default() }).unwrap()
     }
 
@@ -168,7 +179,7 @@ mod tests {
         assert_eq!(text(&mut s, "(let grow ((l '())) (grow (cons (make-vector 1000 l) l)))"), "E0402");
         assert_eq!(text(&mut s, "(vector-length (make-vector 1000000 x))"), "1000000");
         cancel.cancel();
-        assert_eq!(text(&mut s, "(let loop ((i 0)) (if (< i 50000) (loop (+ i 1)) i))"), "E0409");
+        assert_eq!(text(&mut s, "(let loop ((i 0)) (if (< i 500000) (loop (+ i 1)) i))"), "E0409");
         cancel.reset();
         assert_eq!(text(&mut s, "(dynamic-wind (lambda () 0) (lambda () (car x)) (lambda () 0))"), "E0303");
         assert_eq!(text(&mut s, "(guard (e (#t 'caught)) (raise 'oops))"), "caught");

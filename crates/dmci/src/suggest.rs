@@ -4,9 +4,10 @@ use crate::program::Program;
 use dmci_data::{Diagnostic, Symbol};
 use dmci_vm::Vm;
 
-/// Adds "did you mean" to unbound variables, from what the system, the program and its bindings define.
+/// Adds help to unbound variables: what is defined under a similar name, or what the name means in
+/// another language. Known are the names of the system, the program and its bindings.
 pub(crate) fn add_help(vm: &Vm, program: &Program, diagnostics: &mut [Diagnostic]) {
-    for diagnostic in diagnostics.iter_mut().filter(|d| matches!(d.code, "E0301" | "E0310") && d.help.is_none()) {
+    for diagnostic in diagnostics.iter_mut().filter(|d| matches!(d.code, "E0301" | "E0310")) {
         let Some(name) = diagnostic.message.split_whitespace().nth(2).map(|n| n.trim_end_matches(',').to_string())
         else {
             continue;
@@ -14,16 +15,62 @@ pub(crate) fn add_help(vm: &Vm, program: &Program, diagnostics: &mut [Diagnostic
         let symbols = &vm.world.heap.symbols;
         let system = vm.world.environments.bound_names(&vm.world.heap);
         let system = system.iter().map(|&s: &Symbol| symbols.name(s)).filter(|n| !n.starts_with('%'));
-        diagnostic.help = Some(help(&name, names_in(&program.text).chain(system)));
+        let near = if is_defined_in(&program.text, &name) {
+            Some("it is defined further down: move its definition before the first use".to_string())
+        } else if let Some((_, ours)) = FOREIGN.iter().find(|(foreign, _)| *foreign == name) {
+            Some(format!("in Scheme this is {ours}"))
+        } else {
+            closest(&name, names_in(&program.text).chain(system)).map(|best| format!("did you mean {best}?"))
+        };
+        if near.is_some() || diagnostic.help.is_none() {
+            diagnostic.help = near.or_else(|| Some(format!("define it, or give it a value with --set {name}=...")));
+        }
     }
 }
 
-/// The help for an unbound name.
-pub(crate) fn help<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    match closest(name, known) {
-        Some(best) => format!("did you mean {best}?"),
-        None => format!("define it, or give it a value with --set {name}=..."),
-    }
+/// Words that people bring from other languages.
+const FOREIGN: &[(&str, &str)] = &[
+    ("None", "'()"),
+    ("True", "#t"),
+    ("False", "#f"),
+    ("elif", "a further clause of cond"),
+    ("def", "define"),
+    ("defn", "define"),
+    ("defun", "define"),
+    ("defvar", "define"),
+    ("false", "#f"),
+    ("float", "exact->inexact"),
+    ("fn", "lambda"),
+    ("int", "truncate, or round"),
+    ("len", "length"),
+    ("ln", "log"),
+    ("mod", "modulo"),
+    ("nil", "'()"),
+    ("null", "'() (null? tests for it)"),
+    ("pow", "expt"),
+    ("print", "display, and newline to end the line"),
+    ("printf", "display, and newline to end the line"),
+    ("println", "display, and newline to end the line"),
+    ("progn", "begin"),
+    ("return", "the last expression of a body: its value is the result"),
+    ("setf", "set!"),
+    ("setq", "set!"),
+    ("true", "#t"),
+    ("var", "define, or let"),
+    ("while", "do, or a named let that calls itself"),
+];
+
+/// Whether the text defines the name somewhere.
+fn is_defined_in(text: &str, name: &str) -> bool {
+    text.match_indices("(define").any(|(at, word)| {
+        let rest = text[at + word.len()..].strip_prefix("-values").unwrap_or(&text[at + word.len()..]);
+        if !rest.starts_with(char::is_whitespace) {
+            return false;
+        }
+        let rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '(');
+        let ends = |after: &str| after.starts_with(|c: char| c.is_whitespace() || "()[]".contains(c));
+        rest.strip_prefix(name).is_some_and(ends)
+    })
 }
 
 /// Words of a program that could be names.
@@ -37,7 +84,7 @@ fn names_in(text: &str) -> impl Iterator<Item = &str> {
 fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let limit = match name.chars().count() {
         0..=2 => 1,
-        3..=5 => 2,
+        3..=5 => 1,
         n => (n / 3).min(4),
     };
     known
@@ -81,5 +128,13 @@ mod tests {
         assert_eq!(closest("lenght", known.into_iter()), Some("length"));
         assert_eq!(closest("vector-reff", known.into_iter()), Some("vector-ref"));
         assert_eq!(closest("zebra", known.into_iter()), None);
+    }
+
+    #[test]
+    fn a_definition_further_down_is_found() {
+        for text in ["(define b 1)", "(define (b x) x)", "(define-values (b c) 1)"] {
+            assert!(is_defined_in(text, "b"), "{text}");
+        }
+        assert!(!is_defined_in("(define bb 1) (defineb) (let ((b 1)) b)", "b"));
     }
 }

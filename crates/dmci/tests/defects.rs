@@ -272,15 +272,15 @@ fn runs_can_be_cancelled_and_limited() {
         assert!(start.elapsed() < Duration::from_millis(100 + 150), "[{mode}] stopped after {:?}", start.elapsed());
 
         let mut options = common::options(mode);
-        options.limits = Limits { heap: 64 << 20, ..options.limits };
+        options.limits = Limits { heap: 4 << 20, ..options.limits };
         let grow = "(let loop ((l '())) (loop (cons 1 l)))";
         let result = run_with(grow, &options);
         assert!(summary(&result).starts_with("E0402"), "[{mode}] {}", summary(&result));
-        let need = "(length (let loop ((i 0) (l '())) (if (< i 3000000) (loop (+ i 1) (cons i l)) l)))";
+        let need = "(length (let loop ((i 0) (l '())) (if (< i 300000) (loop (+ i 1) (cons i l)) l)))";
         let result = run_with(need, &options);
         assert!(summary(&result).starts_with("E0402"), "[{mode}] {}", summary(&result));
-        options.limits.heap = 512 << 20;
+        options.limits.heap = 256 << 20;
         let outcome = run_with(need, &options).unwrap_or_else(|e| panic!("[{mode}] {e}"));
-        assert_eq!(outcome.value, Datum::Integer(3_000_000));
+        assert_eq!(outcome.value, Datum::Integer(300_000));
     }
 }

@@ -209,7 +209,7 @@ impl Generator<'_> {
     }
 
     fn exceptions(&mut self, ty: &Type, d: usize) -> Sexp {
-        let raised = self.any_type();
+        let raised = self.output_type();
         match self.random.below(9) {
             0 => form("(guard (e (#t ~)) ~)", [self.expr(ty, d), self.expr(ty, d)]),
             1 => form(
@@ -223,7 +223,7 @@ impl Generator<'_> {
             )
             .portable_or(self, |g| {
                 form(
-                    "(guard (e ((error? e) (display (error-object-message e)) ~)) (error \"no:\" ~))",
+                    "(guard (e ((error-object? e) (display (error-object-message e)) ~)) (error \"no:\" ~))",
                     [g.expr(ty, d), g.expr(&Type::Int, d)],
                 )
             }),

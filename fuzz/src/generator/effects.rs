@@ -43,7 +43,7 @@ impl Generator<'_> {
     }
 
     /// What can be printed the same by every Scheme.
-    fn output_type(&mut self) -> Type {
+    pub(super) fn output_type(&mut self) -> Type {
         if self.options.portable {
             self.random.pick(&[Type::Int, Type::Ints, Type::Bool]).clone()
         } else {

@@ -107,9 +107,23 @@ const FAULTS: &[&str] = &[
     "(eval '(let ((x)) x) (interaction-environment))",
 ];
 
+/// Errors in every Scheme that checks anything.
+const PORTABLE: &[&str] = &[
+    "(car '())",
+    "(vector-ref (vector 1 2) 7)",
+    "(raise 'oops)",
+    "(error \"no\" 1)",
+    "(no-such-name)",
+    "((lambda (x) x))",
+    "(+ 'a 1)",
+];
+
 impl Generator<'_> {
     /// An expression that is an error when it is evaluated.
     pub(super) fn fault(&mut self, d: usize) -> Sexp {
+        if self.options.portable {
+            return form(self.random.text(PORTABLE), []);
+        }
         if self.random.one_in(6)
             && let Some(call) = self.wrong_call()
         {

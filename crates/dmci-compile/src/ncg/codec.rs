@@ -56,7 +56,7 @@ impl Writer {
             }
             Constant::Bool(b) => self.byte(3 + *b as u8),
             Constant::Nil => self.byte(5),
-            Constant::Unspecified => self.byte(6),
+            Constant::Unspecified | Constant::Live(_) => self.byte(6),
             Constant::Eof => self.byte(7),
             Constant::Char(c) => {
                 self.byte(8);

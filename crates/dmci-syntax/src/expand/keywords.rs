@@ -204,7 +204,7 @@ names! {
     list_to_vector: "%list->vector",
     eqv: "%eqv?",
     memv: "%memv",
-    call_with_values: "%call-with-values",
+    receive_values: "%receive",
     make_lazy: "%make-lazy",
     make_forced: "%make-forced",
     parameterize: "%parameterize",

@@ -23,11 +23,17 @@ impl Expander<'_> {
         Ok(bindings)
     }
 
-    /// `(%call-with-values (lambda () producer) (lambda formals body))`.
+    /// `(%receive (lambda () producer) count rest? (lambda formals body))`: it checks the number of values.
     fn with_values(&mut self, producer: Value, formals: Value, body: Value, place: SpanId) -> Value {
+        let (mut count, mut rest) = (0, formals);
+        while let Some((_, cdr)) = self.heap.uncons(rest) {
+            count += 1;
+            rest = cdr;
+        }
         let producer = self.thunk(producer, place);
         let consumer = self.lambda(formals, body, place);
-        self.call(self.k.call_with_values, &[producer, consumer], place)
+        let (count, more) = (Value::fixnum(count), Value::boolean(!rest.is_nil()));
+        self.call(self.k.receive_values, &[producer, count, more, consumer], place)
     }
 
     pub fn let_values_form(&mut self, form: Value, tail: bool) -> Result<Value, Error> {

@@ -47,6 +47,8 @@ impl Printer<'_> {
             Kind::Bignum => return self.bignum(v, r),
             Kind::Bytevector => return self.bytevector(r),
             Kind::Condition => return self.condition(r),
+            // Programs cannot tell a traced number from a plain one.
+            Kind::Traced => return self.atom(self.heap.field(r, 1)),
             Kind::RecordType => {
                 self.out.push_str("#<record-type ");
                 let name = self.record_name(r);
@@ -61,7 +63,6 @@ impl Printer<'_> {
             Kind::Port => "#<port>",
             Kind::Values => "#<values>",
             Kind::Cell => "#<cell>",
-            Kind::Traced => "#<traced>",
             Kind::Pair | Kind::Vector | Kind::Record | Kind::Closure => "#<object>",
         };
         self.out.push_str(plain);

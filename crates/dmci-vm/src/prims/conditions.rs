@@ -84,9 +84,14 @@ pub fn report(heap: &Heap, condition: Ref) -> String {
 
 const LONGEST_REPORT: usize = 1 << 16;
 
-fn handler_returned(world: &World, raised: Value) -> Error {
+fn handler_returned(world: &mut World, raised: Value) -> Error {
     let what = match world.heap.as_condition(raised) {
-        Some(r) => format!("the error \"{}\"", report(&world.heap, r)),
+        Some(r) => {
+            // The error is where the condition arose, which may be a variable: the call that is
+            // being evaluated is a larger form.
+            world.error_place = Some(world.heap.condition_place(r)).filter(|place| place.id != SpanId(0));
+            format!("the error \"{}\"", report(&world.heap, r))
+        }
         None => format!("(raise {})", printer::brief(&world.heap, raised)),
     };
     Diagnostic::error("E0311", format!("the exception handler returned from {what}, which cannot be continued"))

@@ -21,6 +21,7 @@ pub const PRIMITIVES: &[Primitive] = &[
             None => w.heap.list(a),
         })
     }),
+    fixed("%check-values", 3, check_values),
     fixed("procedure?", 1, |w, a| {
         let continuation = w.heap.as_kind(a[0], Kind::Continuation).is_some();
         Ok(Value::boolean(continuation || a[0].is_closure() || a[0].as_primitive().is_some()))
@@ -53,6 +54,19 @@ const fn control(name: &'static str, min: u8, max: Option<u8>, control: Control)
 
 fn handled_by_the_machine(_: &mut World, _: &[Value]) -> Result<Value, Error> {
     Err(Diagnostic::error("E9901", "a control primitive was run as a plain one"))
+}
+
+/// The values, if there are as many as `let-values` and its relatives have variables for.
+fn check_values(world: &mut World, args: &[Value]) -> Result<Value, Error> {
+    let expected = world.index("%check-values", args[1])?;
+    let got = world.list("%check-values", args[0])?.len();
+    if got == expected || got > expected && args[2].is_true() {
+        return Ok(args[0]);
+    }
+    let count = |n| if n == 1 { "1 value".to_string() } else { format!("{n} values") };
+    let least = if args[2].is_true() { "at least " } else { "" };
+    Err(Diagnostic::error("E0313", format!("expected {least}{}, got {got}", count(expected)))
+        .help("take as many values as the expression returns"))
 }
 
 fn values(world: &mut World, args: &[Value]) -> Value {

@@ -66,7 +66,7 @@ pub enum Control {
 }
 
 static TABLE: LazyLock<Vec<Primitive>> = LazyLock::new(|| {
-    let parts: [&[Primitive]; 19] = [
+    let parts: [&[Primitive]; 20] = [
         control::PRIMITIVES,
         evaluation::PRIMITIVES,
         numbers::PRIMITIVES,
@@ -86,6 +86,7 @@ static TABLE: LazyLock<Vec<Primitive>> = LazyLock::new(|| {
         io::PRIMITIVES,
         format::PRIMITIVES,
         texts::PRIMITIVES,
+        crate::traced::PRIMITIVES,
     ];
     parts.concat()
 });
@@ -174,8 +175,11 @@ pub const fn at_least(name: &'static str, min: u8, run: Native) -> Primitive {
 impl World {
     /// The error for an argument of the wrong type: `who` expected `what`, got `value`.
     pub fn wrong_type(&self, who: &str, what: &str, value: Value) -> Error {
-        let shown = self.show(value);
-        Diagnostic::error("E0303", format!("{who} expected {what}, got {shown}"))
+        let message = format!("{who} expected {what}, got {}", self.show(value));
+        if value.is_pair() && what.starts_with("a proper list") {
+            return Diagnostic::error("E0314", message).help("a proper list is made of pairs and ends in ()");
+        }
+        Diagnostic::error("E0303", message)
     }
 
     /// A pair argument.

@@ -54,6 +54,7 @@ impl World {
     /// The interned symbol with this name; symbols stay for the whole evaluation, so a new one counts
     /// towards the memory limit.
     pub fn symbol_named(&mut self, name: &str) -> Value {
+        self.spend(name.len() / 8);
         if self.heap.symbols.find(name).is_none() {
             self.heap.charge_outside(SYMBOL_BYTES + 2 * name.len());
         }

@@ -78,7 +78,7 @@ fn internal_definitions_become_letrec() {
     check("(let () (define a 1) (display a) (define b 2) b)", "(letrec* ((a 1) (_~1 (display a)) (b 2)) b)");
     check(
         "(let () (define-values (a . b) (f)) (+ a b))",
-        "(letrec* ((a #u) (b #u) (_~1 (%call-with-values (lambda () (f)) (lambda (a~2 . b~3) (begin (set! a a~2) (set! b b~3)))))) (+ a b))",
+        "(letrec* ((a #u) (b #u) (_~1 (%receive (lambda () (f)) 1 #t (lambda (a~2 . b~3) (begin (set! a a~2) (set! b b~3)))))) (+ a b))",
     );
     check(
         "(lambda () (define-record-type p (mk x) p? (x p-x)) mk)",
@@ -114,13 +114,13 @@ fn named_let_starts_outside_its_own_scope() {
 fn several_values() {
     check(
         "(let-values (((a b) (f)) ((c) a)) (+ a c))",
-        "(%call-with-values (lambda () (f)) (lambda (a~1 b~2) (%call-with-values (lambda () a) (lambda (c) (+ a~1 c)))))",
+        "(%receive (lambda () (f)) 2 #f (lambda (a~1 b~2) (%receive (lambda () a) 1 #f (lambda (c) (+ a~1 c)))))",
     );
     check(
         "(let*-values (((a b) (f)) ((c) a)) c)",
-        "(%call-with-values (lambda () (f)) (lambda (a b) (%call-with-values (lambda () a) (lambda (c) c))))",
+        "(%receive (lambda () (f)) 2 #f (lambda (a b) (%receive (lambda () a) 1 #f (lambda (c) c))))",
     );
-    check("(receive (a . r) (f) r)", "(%call-with-values (lambda () (f)) (lambda (a . r) r))");
+    check("(receive (a . r) (f) r)", "(%receive (lambda () (f)) 1 #t (lambda (a . r) r))");
 }
 
 #[test]

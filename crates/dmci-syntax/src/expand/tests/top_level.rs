@@ -11,7 +11,7 @@ fn definitions_of_all_kinds() {
     assert_eq!(core("(begin (define x 1) (begin) x)"), "(define x 1) x");
     assert_eq!(
         core("(define-values (a b) (f))"),
-        "(define a #u) (define b #u) (%call-with-values (lambda () (f)) (lambda (a~1 b~2) (begin (set! a a~1) (set! b b~2))))"
+        "(define a #u) (define b #u) (%receive (lambda () (f)) 2 #f (lambda (a~1 b~2) (begin (set! a a~1) (set! b b~2))))"
     );
 }
 

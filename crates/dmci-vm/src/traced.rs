@@ -1,0 +1,238 @@
+//! Traced numbers: numbers that depend on a parameter or an input. Arithmetic on them is recorded;
+//! everything else treats them as the numbers they are.
+//!
+//! A traced number is a heap cell of a tape node and its value in the lane being walked. Every
+//! operation first computes the plain result on plain values, so errors and exactness are those of
+//! an ordinary run; then it is recorded. Where a program needs to know a traced boolean, the
+//! outcome becomes a guard; where it needs the very bits of a traced number, so does their equality
+//! to what they are here (the number is *pinned*).
+
+mod derive;
+mod rules;
+
+pub use derive::PRIMITIVES;
+pub(crate) use rules::run;
+
+use crate::world::World;
+use dmci_data::{Diagnostic, Error, Heap, Kind, Value, num};
+use dmci_ops::{Build, Op};
+use dmci_tape::{LeafKind, NodeId, Recorder};
+
+/// What an evaluation records into.
+#[derive(Debug, Default)]
+pub struct Recording {
+    /// The tape so far.
+    pub recorder: Recorder,
+    /// Traced numbers of another epoch are plain numbers by now: their part of the tape is gone.
+    epoch: u32,
+    /// Derivatives that are being taken by the program itself.
+    depth: u32,
+    /// The caller wants the tape; otherwise it only serves derivatives inside the program.
+    wanted: bool,
+    /// Most nodes.
+    pub limit: usize,
+    /// Numbers whose bits the recorded path depends on.
+    pub pinned: usize,
+}
+
+/// Plain arithmetic on two values.
+type Plain = fn(&mut Heap, Value, Value) -> Result<Value, Error>;
+
+impl World {
+    /// Starts recording; the tape is kept to the end of the run.
+    pub fn start_recording(&mut self, limit: usize) {
+        self.recording = Some(Box::new(Recording { wanted: true, limit, ..Recording::default() }));
+    }
+
+    /// A traced number for a new parameter or input.
+    pub fn traced_leaf(&mut self, name: &str, kind: LeafKind, value: f64) -> Value {
+        let Some(recording) = &mut self.recording else { return Value::real(value) };
+        let node = recording.recorder.leaf(name, kind, value);
+        self.traced_value(node, Value::real(value))
+    }
+
+    fn traced_value(&mut self, node: NodeId, value: Value) -> Value {
+        let epoch = self.recording.as_ref().map_or(0, |r| r.epoch) as u64;
+        self.heap.alloc(Kind::Traced, &[Value::packed((epoch & 0xFFFF) << 32 | node.0 as u64), value])
+    }
+
+    /// The tape node of a value that is still traced.
+    pub fn node_of(&self, v: Value) -> Option<NodeId> {
+        let r = self.heap.as_kind(v, Kind::Traced)?;
+        let recording = self.recording.as_ref()?;
+        let bits = self.heap.field(r, 0).packed_bits();
+        (bits >> 32 == (recording.epoch & 0xFFFF) as u64).then_some(NodeId(bits as u32))
+    }
+
+    /// The plain value of a value.
+    pub fn plain(&self, v: Value) -> Value {
+        match self.heap.as_kind(v, Kind::Traced) {
+            Some(r) => self.heap.field(r, 1),
+            None => v,
+        }
+    }
+
+    fn recorder(&mut self) -> Result<&mut Recorder, Error> {
+        let Some(recording) = &mut self.recording else {
+            return Err(Diagnostic::error("E9901", "there is no tape"));
+        };
+        if recording.recorder.len() > recording.limit {
+            let limit = recording.limit;
+            return Err(Diagnostic::error("E0410", format!("the recorded path has more than {limit} operations"))
+                .help("record a shorter run, or raise the limit with --tape"));
+        }
+        Ok(&mut recording.recorder)
+    }
+
+    /// The node of a real operand: its own, or a constant. `v` is known to be a number.
+    fn real_node(&mut self, v: Value) -> Result<NodeId, Error> {
+        if let Some(node) = self.node_of(v) {
+            return Ok(node);
+        }
+        let plain = self.plain(v);
+        let x = num::Number::of(&self.heap, plain).map_or(f64::NAN, |n| n.to_f64());
+        Ok(self.recorder()?.real(x))
+    }
+
+    /// Records an operation whose plain result is known.
+    fn record(&mut self, op: Op, args: &[Value], plain: Value) -> Result<Value, Error> {
+        let mut nodes = [NodeId(0); dmci_ops::MAX_ARITY];
+        for (slot, &arg) in nodes.iter_mut().zip(args) {
+            *slot = self.real_node(arg)?;
+        }
+        let recorder = self.recorder()?;
+        let node = recorder.op(op, &nodes[..args.len()]);
+        debug_assert!(
+            plain.as_real().is_none_or(|x| x.to_bits() == recorder.bits(node) || x.is_nan()),
+            "{op:?} recorded {} for {plain:?}",
+            recorder.value(node)
+        );
+        Ok(self.traced_value(node, plain))
+    }
+
+    /// A binary operation: plain first, then on the tape if an operand is traced and the result is real.
+    fn binary(&mut self, op: Op, plain: Plain, a: Value, b: Value) -> Result<Value, Error> {
+        let (x, y) = (self.plain(a), self.plain(b));
+        let result = plain(&mut self.heap, x, y)?;
+        if (self.node_of(a).is_some() || self.node_of(b).is_some()) && result.is_real() {
+            return self.record(op, &[a, b], result);
+        }
+        Ok(result)
+    }
+
+    /// A comparison: a traced boolean if an operand is traced.
+    fn comparison(&mut self, op: Op, plain: Plain, a: Value, b: Value) -> Result<Value, Error> {
+        let (x, y) = (self.plain(a), self.plain(b));
+        let result = plain(&mut self.heap, x, y)?;
+        if self.node_of(a).is_some() || self.node_of(b).is_some() {
+            return self.record(op, &[a, b], result);
+        }
+        Ok(result)
+    }
+
+    /// Whether a value counts as true; a traced boolean is decided here, and the tape notes it.
+    pub fn is_true(&mut self, v: Value) -> bool {
+        if !v.is_traced() {
+            return v.is_true();
+        }
+        let plain = self.plain(v);
+        if plain.is_boolean()
+            && let Some(node) = self.node_of(v)
+            && let Some(recording) = &mut self.recording
+        {
+            recording.recorder.guard(node);
+        }
+        plain.is_true()
+    }
+
+    /// The plain number, with a guard that it is this one.
+    pub fn pin(&mut self, v: Value) -> Result<Value, Error> {
+        let plain = self.plain(v);
+        if self.node_of(v).is_none() {
+            return Ok(plain);
+        }
+        if plain.is_boolean() {
+            self.is_true(v);
+            return Ok(plain);
+        }
+        let same = self.record(Op::Eqv, &[v, plain], Value::TRUE)?;
+        self.is_true(same);
+        if let Some(recording) = &mut self.recording {
+            recording.pinned += 1;
+        }
+        Ok(plain)
+    }
+
+    /// Whether two numbers, at least one of them traced, are the same to `eqv?`: a traced boolean,
+    /// or false if their exactness differs.
+    fn same_number(&mut self, a: Value, b: Value) -> Result<Value, Error> {
+        let (x, y) = (self.plain(a), self.plain(b));
+        if x.is_boolean() || y.is_boolean() {
+            let (x, y) = (self.pin(a)?, self.pin(b)?);
+            return Ok(Value::boolean(x == y));
+        }
+        if !x.is_real() || !y.is_real() {
+            return Ok(Value::FALSE);
+        }
+        let result = Value::boolean(num::eqv(&self.heap, x, y));
+        self.record(Op::Eqv, &[a, b], result)
+    }
+
+    /// `not` of any value.
+    pub fn not(&mut self, v: Value) -> Result<Value, Error> {
+        let plain = self.plain(v);
+        let result = Value::boolean(plain == Value::FALSE);
+        match self.node_of(v) {
+            Some(node) if plain.is_boolean() => {
+                let node = self.recorder()?.op(Op::Not, &[node]);
+                Ok(self.traced_value(node, result))
+            }
+            _ => Ok(result),
+        }
+    }
+
+    /// `eq?` of any values.
+    pub fn eq(&mut self, a: Value, b: Value) -> Result<Value, Error> {
+        if a.is_traced() || b.is_traced() {
+            return self.same_number(a, b);
+        }
+        Ok(Value::boolean(a == b || num::eqv(&self.heap, a, b)))
+    }
+}
+
+macro_rules! operations {
+    ($($(#[$doc:meta])* $name:ident $kind:ident $op:ident $plain:path;)*) => {
+        $($(#[$doc])*
+        pub(crate) fn $name(world: &mut World, a: Value, b: Value) -> Result<Value, Error> {
+            if a.is_traced() || b.is_traced() {
+                return world.$kind(Op::$op, $plain, a, b);
+            }
+            $plain(&mut world.heap, a, b)
+        })*
+    };
+}
+
+operations! {
+    /// a + b
+    add binary Add num::add;
+    /// a - b
+    sub binary Sub num::sub;
+    /// a b
+    mul binary Mul num::mul;
+    /// a / b
+    div binary Div num::div;
+    /// The larger.
+    max binary Max num::max;
+    /// The smaller.
+    min binary Min num::min;
+    /// a = b
+    equal comparison Eq num::equal;
+    /// a < b
+    less comparison Lt num::less;
+    /// a > b
+    greater comparison Gt num::greater;
+    /// a <= b
+    less_equal comparison Le num::less_equal;
+    /// a >= b
+    greater_equal comparison Ge num::greater_equal;
+}

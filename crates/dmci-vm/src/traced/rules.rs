@@ -1,0 +1,451 @@
+//! What each primitive does with traced numbers.
+
+use super::{add, div, equal, greater, greater_equal, less, less_equal, max, min, mul, sub};
+use crate::prims::{self, Native};
+use crate::world::World;
+use dmci_data::{Error, Kind, Value, num};
+use dmci_ops::Op;
+use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
+
+/// A row of [`UNARY`].
+macro_rules! unary {
+    ($name:literal, $op:ident) => {
+        ($name, Op::$op, |w, a| one(w, $name, a, Op::$op))
+    };
+}
+
+/// How a primitive treats traced arguments.
+#[derive(Clone, Copy)]
+enum Rule {
+    /// It passes values on without looking at them, or asks only for their type.
+    Structural,
+    /// It has a form of its own, used when an argument is traced.
+    Own(Native),
+    /// It compares values deep inside its arguments: its own form is used whenever there is a tape.
+    Deep(Native),
+    /// It needs the numbers themselves: they are pinned.
+    Pin,
+}
+
+/// Runs a primitive while there is a tape.
+pub(crate) fn run(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Error> {
+    let plain = prims::table()[p as usize].run;
+    match RULES[p as usize] {
+        Rule::Deep(own) => own(world, args),
+        _ if !args.iter().any(|v| v.is_traced()) => plain(world, args),
+        Rule::Structural => plain(world, args),
+        Rule::Own(own) => own(world, args),
+        Rule::Pin => {
+            let args = args.iter().map(|&v| world.pin(v)).collect::<Result<Vec<_>, _>>()?;
+            plain(world, &args)
+        }
+    }
+}
+
+static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+    let mut rules: FxHashMap<&str, Rule> = FxHashMap::default();
+    rules.extend(STRUCTURAL.iter().map(|&name| (name, Rule::Structural)));
+    rules.extend(OWN.iter().map(|&(name, own)| (name, Rule::Own(own))));
+    rules.extend(DEEP.iter().map(|&(name, own)| (name, Rule::Deep(own))));
+    rules.extend(UNARY.iter().map(|&(name, _, own)| (name, Rule::Own(own))));
+    prims::table().iter().map(|p| rules.get(p.name).copied().unwrap_or(Rule::Pin)).collect()
+});
+
+const STRUCTURAL: &[&str] = &[
+    // Containers and variables.
+    "cons",
+    "%cons",
+    "list",
+    "%list",
+    "cons*",
+    "list*",
+    "make-list",
+    "set-car!",
+    "set-cdr!",
+    "list-set!",
+    "append",
+    "%append",
+    "append!",
+    "concatenate",
+    "append-reverse",
+    "append-reverse!",
+    "alist-copy",
+    "vector",
+    "make-vector",
+    "vector-set!",
+    "vector-fill!",
+    "vector-grow",
+    "%list->vector",
+    "list->vector",
+    "%record",
+    "%record-ref",
+    "%record-set!",
+    "values",
+    "%values",
+    "%values->list",
+    "%make-forced",
+    "make-promise",
+    "%make-lazy",
+    "%promise-share!",
+    "%promise-content",
+    "%global-define!",
+    "%global-set!",
+    "%global-ref",
+    "%frame",
+    "%named",
+    "%note",
+    "%case-lambda",
+    "%set-handlers!",
+    "%set-winders!",
+    "%make-condition",
+    "%hash-table-ref",
+    // Output is filled in from the lane.
+    "%display",
+    "%write",
+    "%write-shared",
+    "%write-simple",
+    "%format",
+    // Types: a number is not any of these.
+    "procedure?",
+    "symbol?",
+    "string?",
+    "char?",
+    "vector?",
+    "bytevector?",
+    "pair?",
+    "null?",
+    "list?",
+    "promise?",
+    "%record?",
+    "hash-table?",
+    "eof-object?",
+    "environment?",
+    "error-object?",
+    "%unset?",
+    "port?",
+    "input-port?",
+    "output-port?",
+    "textual-port?",
+    "binary-port?",
+    "%wrong-type",
+    "%assertion-failed",
+    "%handler-returned",
+    "void",
+    "%expand",
+    "%expand-program",
+    // Derivatives inside programs.
+    "%leaf",
+    "%adjoints",
+    "%tangents",
+    "%derive-begin",
+    "%derive-end",
+    "stop-gradient",
+];
+
+/// Functions of one real that are operations of the tape; the middle column is the operation.
+const UNARY: &[(&str, Op, Native)] = &[
+    unary!("abs", Abs),
+    unary!("magnitude", Abs),
+    unary!("sqrt", Sqrt),
+    unary!("cbrt", Cbrt),
+    unary!("exp", Exp),
+    unary!("expm1", Expm1),
+    unary!("log2", Log2),
+    unary!("log10", Log10),
+    unary!("log1p", Log1p),
+    unary!("sin", Sin),
+    unary!("cos", Cos),
+    unary!("tan", Tan),
+    unary!("asin", Asin),
+    unary!("acos", Acos),
+    unary!("sinh", Sinh),
+    unary!("cosh", Cosh),
+    unary!("tanh", Tanh),
+    unary!("asinh", Asinh),
+    unary!("acosh", Acosh),
+    unary!("atanh", Atanh),
+    unary!("erf", Erf),
+    unary!("erfc", Erfc),
+    unary!("gamma", Gamma),
+    unary!("lgamma", Lgamma),
+    unary!("log-gamma", Lgamma),
+    unary!("digamma", Digamma),
+    unary!("sigmoid", Sigmoid),
+    unary!("logistic", Sigmoid),
+    unary!("softplus", Softplus),
+    unary!("relu", Relu),
+    unary!("sign", Sign),
+    unary!("floor", Floor),
+    unary!("ceiling", Ceiling),
+    unary!("round", Round),
+    unary!("truncate", Truncate),
+];
+
+const OWN: &[(&str, Native)] = &[
+    ("+", |w, a| fold(w, "+", a, add)),
+    ("*", |w, a| fold(w, "*", a, mul)),
+    ("-", |w, a| if a.len() == 1 { one(w, "-", a, Op::Neg) } else { fold(w, "-", a, sub) }),
+    ("/", |w, a| if a.len() == 1 { div(w, Value::fixnum(1), a[0]) } else { fold(w, "/", a, div) }),
+    ("max", |w, a| fold(w, "max", a, max)),
+    ("min", |w, a| fold(w, "min", a, min)),
+    ("1+", |w, a| add(w, a[0], Value::fixnum(1))),
+    ("add1", |w, a| add(w, a[0], Value::fixnum(1))),
+    ("-1+", |w, a| sub(w, a[0], Value::fixnum(1))),
+    ("1-", |w, a| sub(w, a[0], Value::fixnum(1))),
+    ("sub1", |w, a| sub(w, a[0], Value::fixnum(1))),
+    ("square", |w, a| mul(w, a[0], a[0])),
+    ("cube", |w, a| {
+        let square = mul(w, a[0], a[0])?;
+        mul(w, square, a[0])
+    }),
+    ("=", |w, a| chain(w, "=", a, equal)),
+    ("<", |w, a| chain(w, "<", a, less)),
+    (">", |w, a| chain(w, ">", a, greater)),
+    ("<=", |w, a| chain(w, "<=", a, less_equal)),
+    (">=", |w, a| chain(w, ">=", a, greater_equal)),
+    ("expt", |w, a| w.binary(Op::Pow, num::expt, a[0], a[1])),
+    ("pow", |w, a| w.binary(Op::Pow, num::expt, a[0], a[1])),
+    ("atan2", |w, a| two(w, "atan2", a, Op::Atan2)),
+    ("hypot", |w, a| two(w, "hypot", a, Op::Hypot)),
+    ("atan", |w, a| if a.len() == 2 { two(w, "atan", a, Op::Atan2) } else { one(w, "atan", a, Op::Atan) }),
+    ("log", |w, a| if a.len() == 2 { log_base(w, a) } else { one(w, "log", a, Op::Log) }),
+    ("quotient", |w, a| two(w, "quotient", a, Op::Quotient)),
+    ("truncate-quotient", |w, a| two(w, "truncate-quotient", a, Op::Quotient)),
+    ("floor-quotient", |w, a| two(w, "floor-quotient", a, Op::FloorQuotient)),
+    ("remainder", |w, a| two(w, "remainder", a, Op::Remainder)),
+    ("truncate-remainder", |w, a| two(w, "truncate-remainder", a, Op::Remainder)),
+    ("modulo", |w, a| two(w, "modulo", a, Op::Modulo)),
+    ("floor-remainder", |w, a| two(w, "floor-remainder", a, Op::Modulo)),
+    ("inexact", |_, a| Ok(a[0])),
+    ("exact->inexact", |_, a| Ok(a[0])),
+    // An exact integer made from a traced number pins only what it was rounded to.
+    ("exact", |w, a| rounded(w, "exact", a, None)),
+    ("inexact->exact", |w, a| rounded(w, "inexact->exact", a, None)),
+    ("floor->exact", |w, a| rounded(w, "floor->exact", a, Some(Op::Floor))),
+    ("exact-floor", |w, a| rounded(w, "exact-floor", a, Some(Op::Floor))),
+    ("ceiling->exact", |w, a| rounded(w, "ceiling->exact", a, Some(Op::Ceiling))),
+    ("exact-ceiling", |w, a| rounded(w, "exact-ceiling", a, Some(Op::Ceiling))),
+    ("round->exact", |w, a| rounded(w, "round->exact", a, Some(Op::Round))),
+    ("exact-round", |w, a| rounded(w, "exact-round", a, Some(Op::Round))),
+    ("truncate->exact", |w, a| rounded(w, "truncate->exact", a, Some(Op::Truncate))),
+    ("exact-truncate", |w, a| rounded(w, "exact-truncate", a, Some(Op::Truncate))),
+    // Types and tests.
+    ("number?", is_number),
+    ("complex?", is_number),
+    ("real?", is_number),
+    ("exact-integer?", |_, _| Ok(Value::FALSE)),
+    ("exact-rational?", |_, _| Ok(Value::FALSE)),
+    ("exact-nonnegative-integer?", |_, _| Ok(Value::FALSE)),
+    ("boolean?", |w, a| Ok(Value::boolean(w.plain(a[0]).is_boolean()))),
+    ("exact?", |w, a| with_plain(w, "exact?", a)),
+    ("inexact?", |w, a| with_plain(w, "inexact?", a)),
+    ("integer?", |w, a| {
+        let result = with_plain(w, "integer?", a)?;
+        if w.plain(a[0]).is_boolean() { Ok(result) } else { w.record(Op::IsInteger, a, result) }
+    }),
+    ("rational?", |w, a| against_infinity(w, "rational?", a, Op::Lt)),
+    ("finite?", |w, a| against_infinity(w, "finite?", a, Op::Lt)),
+    ("infinite?", |w, a| against_infinity(w, "infinite?", a, Op::Eq)),
+    ("nan?", |w, a| {
+        with_plain(w, "nan?", a)?;
+        let same = equal(w, a[0], a[0])?;
+        w.not(same)
+    }),
+    ("zero?", |w, a| against_zero(w, "zero?", a, equal)),
+    ("positive?", |w, a| against_zero(w, "positive?", a, greater)),
+    ("negative?", |w, a| against_zero(w, "negative?", a, less)),
+    ("not", |w, a| w.not(a[0])),
+    ("hash-table-set!", |w, a| {
+        let key = w.pin(a[1])?;
+        run_plain(w, "hash-table-set!", &[a[0], key, a[2]])
+    }),
+];
+
+const DEEP: &[(&str, Native)] = &[
+    ("eq?", |w, a| w.eq(a[0], a[1])),
+    ("eqv?", |w, a| w.eq(a[0], a[1])),
+    ("%eqv?", |w, a| w.eq(a[0], a[1])),
+    ("equal?", |w, a| Ok(Value::boolean(deep_equal(w, a[0], a[1])?))),
+    ("memq", |w, a| member(w, "memq", a, same)),
+    ("memv", |w, a| member(w, "memv", a, same)),
+    ("%memv", |w, a| member(w, "%memv", a, same)),
+    ("%member", |w, a| member(w, "%member", a, deep_equal)),
+    ("assq", |w, a| association(w, "assq", a, same)),
+    ("assv", |w, a| association(w, "assv", a, same)),
+    ("%assoc", |w, a| association(w, "%assoc", a, deep_equal)),
+];
+
+/// Runs the ordinary form of a primitive.
+fn run_plain(world: &mut World, name: &str, args: &[Value]) -> Result<Value, Error> {
+    match prims::set().number(name) {
+        Some(p) => (prims::table()[p as usize].run)(world, args),
+        None => Ok(Value::UNSPECIFIED),
+    }
+}
+
+/// Runs the ordinary form of a primitive on plain values.
+fn with_plain(world: &mut World, name: &str, args: &[Value]) -> Result<Value, Error> {
+    let args: Vec<Value> = args.iter().map(|&v| world.plain(v)).collect();
+    run_plain(world, name, &args)
+}
+
+fn one(world: &mut World, name: &str, args: &[Value], op: Op) -> Result<Value, Error> {
+    let result = with_plain(world, name, args)?;
+    if world.node_of(args[0]).is_some() && result.is_real() { world.record(op, args, result) } else { Ok(result) }
+}
+
+fn two(world: &mut World, name: &str, args: &[Value], op: Op) -> Result<Value, Error> {
+    let result = with_plain(world, name, args)?;
+    let traced = args.iter().any(|&v| world.node_of(v).is_some());
+    if traced && result.is_real() { world.record(op, args, result) } else { Ok(result) }
+}
+
+type Fold = fn(&mut World, Value, Value) -> Result<Value, Error>;
+
+fn fold(world: &mut World, name: &str, args: &[Value], f: Fold) -> Result<Value, Error> {
+    if let [only] = args {
+        with_plain(world, name, args)?;
+        return Ok(*only);
+    }
+    args[1..].iter().try_fold(args[0], |sum, &next| f(world, sum, next))
+}
+
+/// Neighbours are compared up to the first false; all but the last comparison are decided.
+fn chain(world: &mut World, name: &str, args: &[Value], f: Fold) -> Result<Value, Error> {
+    with_plain(world, name, args)?;
+    let mut result = Value::TRUE;
+    for (i, pair) in args.windows(2).enumerate() {
+        if i > 0 && !world.is_true(result) {
+            return Ok(Value::FALSE);
+        }
+        result = f(world, pair[0], pair[1])?;
+    }
+    Ok(result)
+}
+
+fn log_base(world: &mut World, args: &[Value]) -> Result<Value, Error> {
+    with_plain(world, "log", args)?;
+    let base = world.plain(args[1]);
+    let base = num::Number::of(&world.heap, base).map_or(0.0, |n| n.to_f64());
+    // The bases 2 and 10 have functions of their own; which one is used must not depend on the lane.
+    if base == 2.0 || base == 10.0 {
+        world.pin(args[1])?;
+        return one(
+            world,
+            if base == 2.0 { "log2" } else { "log10" },
+            &args[..1],
+            if base == 2.0 { Op::Log2 } else { Op::Log10 },
+        );
+    }
+    let (x, b) = (one(world, "log", &args[..1], Op::Log)?, one(world, "log", &args[1..], Op::Log)?);
+    div(world, x, b)
+}
+
+fn rounded(world: &mut World, name: &str, args: &[Value], op: Option<Op>) -> Result<Value, Error> {
+    let result = with_plain(world, name, args)?;
+    if world.node_of(args[0]).is_none() {
+        return Ok(result);
+    }
+    let real = match op {
+        Some(op) => {
+            let plain = world.plain(args[0]);
+            let x = plain.as_real().unwrap_or(f64::NAN);
+            world.record(op, args, Value::real(op.eval_reals(&[x])))?
+        }
+        None => args[0],
+    };
+    let same = equal(world, real, result)?;
+    world.is_true(same);
+    Ok(result)
+}
+
+fn is_number(world: &mut World, args: &[Value]) -> Result<Value, Error> {
+    Ok(Value::boolean(!world.plain(args[0]).is_boolean()))
+}
+
+fn against_infinity(world: &mut World, name: &str, args: &[Value], op: Op) -> Result<Value, Error> {
+    let result = with_plain(world, name, args)?;
+    if world.plain(args[0]).is_boolean() || world.node_of(args[0]).is_none() {
+        return Ok(result);
+    }
+    let size = one(world, "abs", args, Op::Abs)?;
+    world.record(op, &[size, Value::real(f64::INFINITY)], result)
+}
+
+fn against_zero(world: &mut World, name: &str, args: &[Value], f: Fold) -> Result<Value, Error> {
+    with_plain(world, name, args)?;
+    f(world, args[0], Value::fixnum(0))
+}
+
+// ---- comparison of structures
+
+type Same = fn(&mut World, Value, Value) -> Result<bool, Error>;
+
+fn same(world: &mut World, a: Value, b: Value) -> Result<bool, Error> {
+    let result = world.eq(a, b)?;
+    Ok(world.is_true(result))
+}
+
+/// `equal?` with every comparison of traced numbers decided.
+fn deep_equal(world: &mut World, a: Value, b: Value) -> Result<bool, Error> {
+    let mut todo = vec![(a, b)];
+    let mut steps = 0usize;
+    while let Some((a, b)) = todo.pop() {
+        steps += 1;
+        world.spend(1);
+        if steps > 1 << 22 {
+            // Very large or circular structures: traced numbers count by identity there.
+            return with_plain(world, "equal?", &[a, b]).map(Value::is_true);
+        }
+        if same(world, a, b)? {
+            continue;
+        }
+        let kind = |v: Value| v.as_ref().map(|r| (world.heap.kind(r), r));
+        match (kind(a), kind(b)) {
+            (Some((Kind::Pair, x)), Some((Kind::Pair, y))) => {
+                let heap = &world.heap;
+                todo.push((heap.field(x, 1), heap.field(y, 1)));
+                todo.push((heap.field(x, 0), heap.field(y, 0)));
+            }
+            (Some((Kind::Vector, x)), Some((Kind::Vector, y))) if world.heap.len(x) == world.heap.len(y) => {
+                let heap = &world.heap;
+                todo.extend(heap.fields(x).zip(heap.fields(y)).rev());
+            }
+            (Some((Kind::String | Kind::Bytevector, _)), Some((Kind::String | Kind::Bytevector, _))) => {
+                if !run_plain(world, "equal?", &[a, b])?.is_true() {
+                    return Ok(false);
+                }
+            }
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+fn member(world: &mut World, name: &str, args: &[Value], same: Same) -> Result<Value, Error> {
+    // The ordinary form checks the list.
+    run_plain(world, name, args)?;
+    let mut rest = args[1];
+    while let Some((item, next)) = world.heap.uncons(rest) {
+        if same(world, args[0], item)? {
+            return Ok(rest);
+        }
+        rest = next;
+    }
+    Ok(Value::FALSE)
+}
+
+fn association(world: &mut World, name: &str, args: &[Value], same: Same) -> Result<Value, Error> {
+    run_plain(world, name, args)?;
+    let mut rest = args[1];
+    while let Some((entry, next)) = world.heap.uncons(rest) {
+        if let Some(key) = world.heap.car(entry)
+            && same(world, args[0], key)?
+        {
+            return Ok(entry);
+        }
+        rest = next;
+    }
+    Ok(Value::FALSE)
+}

@@ -1,0 +1,269 @@
+//! Values with gradients: a program is run once with its parameters traced.
+
+use crate::datum::Datum;
+use crate::interpreter::{self, Failure, Interpreter, RunOptions};
+use crate::program::Program;
+use crate::report::Report;
+use crate::schema;
+use dmci_data::{Diagnostic, Heap, Kind, Origin, Value};
+use dmci_tape::{LeafKind, NodeId, Tape, adjoints, gradient};
+use dmci_vm::environment::USER;
+use dmci_vm::{Vm, World};
+
+/// What to differentiate by.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub enum Wrt {
+    /// The parameters of the program's schema; without one, every binding that is a real or holds reals.
+    #[default]
+    Default,
+    /// These names. Their numbers become reals.
+    Names(Vec<String>),
+    /// Every real literal of the source, quoted ones too, named by its position (`line:column`).
+    Literals,
+}
+
+/// How to take a gradient.
+#[derive(Clone, Debug, Default)]
+pub struct GradOptions {
+    /// Mode, limits, bindings, seed, cancel flag.
+    pub run: RunOptions,
+    /// What to differentiate by.
+    pub wrt: Wrt,
+    /// Second derivatives too.
+    pub hessian: bool,
+}
+
+/// A value and its derivatives.
+#[derive(Clone, Debug)]
+pub struct Gradient {
+    /// The value of the program, a number.
+    pub value: f64,
+    /// By each parameter, in its shape.
+    pub grad: Vec<(String, Datum)>,
+    /// The names of the single numbers, in order: rows and columns of the Hessian.
+    pub coordinates: Vec<String>,
+    /// The derivatives by the single numbers, in order.
+    pub flat: Vec<f64>,
+    /// Second derivatives, if asked for.
+    pub hessian: Option<Vec<Vec<f64>>>,
+    /// What the program printed.
+    pub output: String,
+    /// The recorded path.
+    pub tape: Tape,
+}
+
+/// Most operations that are recorded.
+const TAPE_LIMIT: usize = 20_000_000;
+
+impl Interpreter {
+    /// Runs a program and differentiates its value.
+    pub fn grad(&self, program: &Program, options: &GradOptions) -> Result<Gradient, Box<Failure>> {
+        let fail = |report| Box::new(Failure { report, output: String::new() });
+        let mut vm = self.machine(&options.run).map_err(fail)?;
+        let result = differentiate(&mut vm, program, options);
+        let output = vm.world.output.text.clone();
+        let result =
+            result.map(|gradient| Gradient { output: output.clone(), ..gradient }).map_err(|mut diagnostics| {
+                crate::suggest::add_help(&vm, program, &mut diagnostics);
+                let report = Report { diagnostics, sources: vm.world.heap.sources.clone() };
+                Box::new(Failure { report, output })
+            });
+        self.recycle(vm);
+        result
+    }
+}
+
+/// A parameter: its name, and its value with traced numbers inside.
+struct Parameter {
+    name: String,
+    traced: Value,
+}
+
+fn differentiate(vm: &mut Vm, program: &Program, options: &GradOptions) -> Result<Gradient, Vec<Diagnostic>> {
+    vm.world.start_recording(TAPE_LIMIT);
+    let forms = interpreter::read(vm, program, Origin::User)?;
+    let mut run = options.run.clone();
+    let parameters = match &options.wrt {
+        Wrt::Literals => trace_literals(vm, forms),
+        Wrt::Names(names) => trace_names(vm, program, names, forms, &mut run)?,
+        Wrt::Default => {
+            let schema = schema::parameters(&vm.world.heap, forms);
+            let names = if schema.is_empty() {
+                let real = run.bindings.iter().filter(|(_, datum)| has_real(datum));
+                real.map(|(name, _)| name.clone()).collect()
+            } else {
+                schema.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+            };
+            trace_names(vm, program, &names, forms, &mut run)?
+        }
+    };
+    let value = interpreter::run_forms(vm, forms, &run)?;
+    finish(&mut vm.world, value, &parameters, options.hessian)
+}
+
+fn finish(
+    world: &mut World,
+    value: Value,
+    parameters: &[Parameter],
+    hessian: bool,
+) -> Result<Gradient, Vec<Diagnostic>> {
+    let plain = world.plain(value);
+    let Some(number) = dmci_data::num::Number::of(&world.heap, plain) else {
+        let shown = world.show(value);
+        let message = format!("a gradient needs a program whose value is a number, got {shown}");
+        return Err(vec![*Diagnostic::error("E0303", message).help("make a number the value of the last form")]);
+    };
+    let mut leaves = Vec::new();
+    let mut coordinates = Vec::new();
+    for parameter in parameters {
+        collect(world, parameter.traced, &parameter.name, &mut leaves, &mut coordinates);
+    }
+    let output = world.node_of(value);
+    let Some(recording) = &mut world.recording else {
+        return Err(vec![*Diagnostic::error("E9901", "the tape is gone")]);
+    };
+    let recorder = &mut recording.recorder;
+    let flat = match output {
+        Some(node) => adjoints(recorder, node, &leaves),
+        None => vec![0.0; leaves.len()],
+    };
+    let mut tape = recorder.tape().clone();
+    tape.outputs = output.into_iter().collect();
+    let hessian = hessian.then(|| {
+        let rows = match output {
+            Some(node) => gradient(recorder, node, &leaves),
+            None => vec![None; leaves.len()],
+        };
+        let zero = vec![0.0; leaves.len()];
+        rows.into_iter().map(|row| row.map_or(zero.clone(), |node| adjoints(recorder, node, &leaves))).collect()
+    });
+    let mut left = flat.iter().copied();
+    let grad = parameters.iter().map(|p| (p.name.clone(), shaped(&world.heap, p.traced, &mut left))).collect();
+    Ok(Gradient { value: number.to_f64(), grad, coordinates, flat, hessian, output: String::new(), tape })
+}
+
+fn has_real(datum: &Datum) -> bool {
+    match datum {
+        Datum::Real(_) => true,
+        Datum::List(items, _) | Datum::Vector(items) => items.iter().any(has_real),
+        _ => false,
+    }
+}
+
+/// Traces the values of names and binds them.
+fn trace_names(
+    vm: &mut Vm,
+    program: &Program,
+    names: &[String],
+    forms: Value,
+    run: &mut RunOptions,
+) -> Result<Vec<Parameter>, Vec<Diagnostic>> {
+    let schema = schema::parameters(&vm.world.heap, forms);
+    let mut parameters = Vec::new();
+    for name in names {
+        let given = run.bindings.iter().find(|(n, _)| n == name).map(|(_, datum)| datum.clone());
+        let datum = given.or_else(|| schema.iter().find(|(n, _)| n == name).map(|(_, x)| Datum::Real(*x)));
+        let Some(datum) = datum else {
+            let message = format!("{name} has no value to differentiate at in {}", program.name);
+            let help = format!("give it one with --set {name}=..., or in the program's (params ...)");
+            return Err(vec![*Diagnostic::error("E0701", message).help(help)]);
+        };
+        let Some(traced) = trace_datum(&mut vm.world, &datum, name) else {
+            let message = format!("{name} is not a number, nor a list or vector of numbers");
+            return Err(vec![*Diagnostic::error("E0701", message).help("differentiate by numbers")]);
+        };
+        let world = &mut vm.world;
+        let symbol = world.heap.symbols.intern(name);
+        let cell = world.environments.cell(&mut world.heap, USER, symbol);
+        if let Some(r) = cell.as_object() {
+            world.heap.store(r, 0, traced);
+        }
+        if let Some(environment) = world.environments.get_mut(USER) {
+            environment.syntax.preset(symbol);
+        }
+        if !run.bindings.iter().any(|(n, _)| n == name) {
+            run.bindings.push((name.clone(), datum));
+        }
+        parameters.push(Parameter { name: name.clone(), traced });
+    }
+    Ok(parameters)
+}
+
+/// A datum with its numbers traced; `None` if it holds none or something else.
+fn trace_datum(world: &mut World, datum: &Datum, name: &str) -> Option<Value> {
+    match datum {
+        Datum::Integer(_) | Datum::BigInteger(_) | Datum::Real(_) => {
+            Some(world.traced_leaf(name, LeafKind::Param, datum.as_f64()?))
+        }
+        Datum::List(items, None) => {
+            let items = trace_items(world, items, name)?;
+            Some(world.heap.list(&items))
+        }
+        Datum::Vector(items) => {
+            let items = trace_items(world, items, name)?;
+            Some(world.heap.vector(&items))
+        }
+        _ => None,
+    }
+}
+
+fn trace_items(world: &mut World, items: &[Datum], name: &str) -> Option<Vec<Value>> {
+    items.iter().enumerate().map(|(i, item)| trace_datum(world, item, &format!("{name}.{i}"))).collect()
+}
+
+/// Makes every real literal of the forms a parameter.
+fn trace_literals(vm: &mut Vm, forms: Value) -> Vec<Parameter> {
+    let mut parameters = Vec::new();
+    let mut todo = vec![forms];
+    while let Some(v) = todo.pop() {
+        let world = &mut vm.world;
+        if let Some((car, cdr)) = world.heap.uncons(v) {
+            if let (Some(x), Some(pair)) = (car.as_real(), v.as_pair()) {
+                let name = match world.heap.pair_span(v) {
+                    Some(span) => {
+                        let at = world.heap.sources.line_col(span.source, span.car.0);
+                        format!("{}:{}", at.line, at.column)
+                    }
+                    None => format!("literal {}", parameters.len() + 1),
+                };
+                let traced = world.traced_leaf(&name, LeafKind::Param, x);
+                world.heap.store(pair, 0, traced);
+                parameters.push(Parameter { name, traced });
+            }
+            // The car first: literals are numbered in reading order.
+            todo.push(cdr);
+            todo.push(car);
+        } else if let Some(r) = world.heap.as_kind(v, Kind::Vector) {
+            todo.extend(world.heap.fields(r).rev());
+        }
+    }
+    parameters
+}
+
+/// The traced numbers of a structure, in order, with their names.
+fn collect(world: &World, v: Value, name: &str, leaves: &mut Vec<NodeId>, names: &mut Vec<String>) {
+    if let Some(node) = world.node_of(v) {
+        leaves.push(node);
+        names.push(name.to_string());
+    } else if let Some(r) = world.heap.as_kind(v, Kind::Vector) {
+        for (i, item) in world.heap.fields(r).enumerate() {
+            collect(world, item, &format!("{name}.{i}"), leaves, names);
+        }
+    } else {
+        for (i, item) in world.heap.list_items(v).unwrap_or_default().into_iter().enumerate() {
+            collect(world, item, &format!("{name}.{i}"), leaves, names);
+        }
+    }
+}
+
+/// Numbers in the shape of a parameter.
+fn shaped(heap: &Heap, v: Value, numbers: &mut impl Iterator<Item = f64>) -> Datum {
+    if v.is_traced() {
+        return Datum::Real(numbers.next().unwrap_or(0.0));
+    }
+    if let Some(r) = heap.as_kind(v, Kind::Vector) {
+        return Datum::Vector(heap.fields(r).map(|item| shaped(heap, item, numbers)).collect());
+    }
+    let items = heap.list_items(v).unwrap_or_default();
+    Datum::list(items.into_iter().map(|item| shaped(heap, item, numbers)).collect())
+}
