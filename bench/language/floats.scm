@@ -1,3 +1,4 @@
+; A loop of float arithmetic that calls a procedure it was given: the midpoint rule.
 (define (integrate f a b n)
   (let ((h (/ (- b a) n)))
     (let loop ((i 0) (x (+ a (* 0.5 h))) (sum 0.0))

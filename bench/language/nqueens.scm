@@ -1,3 +1,4 @@
+; Lists as small sets: all placements of eight queens, twenty times.
 (define (iota1 n)
   (let loop ((i n) (l '()))
     (if (= i 0) l (loop (- i 1) (cons i l)))))
@@ -11,6 +12,7 @@
       (if (null? y) 1 0)
       (+ (if (ok? (car x) 1 z) (try (append (cdr x) y) '() (cons (car x) z)) 0)
          (try (cdr x) (cons (car x) y) z))))
-(define (repeat n)
-  (if (= n 1) (try (iota1 8) '() '()) (begin (try (iota1 8) '() '()) (repeat (- n 1)))))
-(repeat 20)
+(define (queens n) (try (iota1 n) '() '()))
+(define (repeat times n)
+  (if (= times 1) (queens n) (begin (queens n) (repeat (- times 1) n))))
+(repeat 20 8)

@@ -3,6 +3,7 @@
 
 use crate::anf::{Anf, Atom, Block, End, Rhs, Stmt};
 use crate::core::{LambdaId, Var};
+use dmci_data::SpanId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How a group of procedures is entered from outside.
@@ -71,7 +72,9 @@ impl<'a> Finder<'a> {
         let mut arity = FxHashMap::default();
         for (var, id) in group {
             let lambda = &self.anf.lambdas[id.0 as usize];
-            if lambda.rest {
+            // A body without a place reports errors at its caller, so it needs a frame of its own.
+            let placeless = matches!(lambda.body.end, End::TailCall(_, _, SpanId(0)));
+            if lambda.rest || placeless {
                 return None;
             }
             arity.insert(*var, lambda.params.len());

@@ -32,6 +32,9 @@ const EVAL_NAMES: &[&str] = &[
     "nearest-repl/environment",
 ];
 
+/// Arguments that a call instruction takes.
+const MOST_ARGUMENTS: usize = 200;
+
 /// Lowers a program.
 pub fn lower(heap: &Heap, anf: &Anf, options: Options<'_>) -> Result<Graph, Error> {
     let names = Names::collect(heap, anf, options);
@@ -253,7 +256,10 @@ impl<'a> Lowerer<'a> {
 
     fn global(&mut self, s: Symbol) -> u32 {
         let system = self.options.system || self.names.untouched(s);
-        let global = GlobalName { name: self.heap.symbols.name(s).into(), system };
+        self.global_named(GlobalName { name: self.heap.symbols.name(s).into(), system })
+    }
+
+    fn global_named(&mut self, global: GlobalName) -> u32 {
         if let Some(&known) = self.globals.get(&global) {
             return known;
         }
@@ -429,14 +435,12 @@ impl<'a> Lowerer<'a> {
         if let Some(value) = self.prim_call(f, args, place, nodes)? {
             return Ok(End::Yield(value));
         }
-        let f = self.atom(f, nodes)?;
-        let args = self.atoms(args, nodes)?;
+        let mut inputs = self.call_inputs(f, args, nodes)?;
         if tail {
             let place = self.place(place);
-            return Ok(End::TailCall { f, args, place });
+            let f = inputs.remove(0);
+            return Ok(End::TailCall { f, args: inputs, place });
         }
-        let mut inputs = vec![f];
-        inputs.extend(args);
         Ok(End::Yield(self.emit(nodes, Op::Call, inputs, place)))
     }
 
@@ -503,8 +507,7 @@ impl<'a> Lowerer<'a> {
                 if let Some(value) = self.prim_call(*f, args, place, nodes)? {
                     return Ok(Bound::Node(value));
                 }
-                let mut inputs = vec![self.atom(*f, nodes)?];
-                inputs.extend(self.atoms(args, nodes)?);
+                let inputs = self.call_inputs(*f, args, nodes)?;
                 Bound::Node(self.emit(nodes, Op::Call, inputs, place))
             }
             Rhs::If(test, a, b) => {
@@ -531,6 +534,30 @@ impl<'a> Lowerer<'a> {
                 unspecified
             }
         })
+    }
+
+    /// Procedure and arguments of a call. One with very many arguments, as programs with their data
+    /// in them have, passes a list to `apply`.
+    fn call_inputs(&mut self, f: Atom, args: &[Atom], nodes: &mut Vec<Node>) -> Result<Vec<NodeId>, Error> {
+        let f = self.atom(f, nodes)?;
+        let (Some(apply), Some(cons)) = (self.heap.symbols.find("apply"), self.heap.symbols.find("%cons")) else {
+            return Err(Diagnostic::error("E9901", "apply is missing"));
+        };
+        if args.len() <= MOST_ARGUMENTS {
+            let mut inputs = vec![f];
+            inputs.extend(self.atoms(args, nodes)?);
+            return Ok(inputs);
+        }
+        let cons = self.prim(cons);
+        let mut list = self.materialize(Bound::Const(Value::NIL), nodes)?;
+        for &arg in args.iter().rev() {
+            let arg = self.atom(arg, nodes)?;
+            list = self.emit(nodes, Op::Prim(cons), vec![arg, list], SpanId(0));
+        }
+        let name = GlobalName { name: self.heap.symbols.name(apply).into(), system: true };
+        let g = self.global_named(name);
+        let apply = self.emit(nodes, Op::Global(g), Vec::new(), SpanId(0));
+        Ok(vec![apply, f, list])
     }
 
     fn is_system_primitive(&self, s: Symbol) -> bool {

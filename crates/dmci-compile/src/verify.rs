@@ -32,7 +32,7 @@ fn check_function(graph: &Graph, primitives: &PrimitiveSet, f: &Function) -> Res
     }
     let defined = vec![false; f.nodes as usize];
     let visible = defined.clone();
-    let mut checker = Checker { graph, primitives, f, defined, visible, labels: FxHashMap::default() };
+    let mut checker = Checker { graph, primitives, f, defined, visible, labels: FxHashMap::default(), closures: FxHashMap::default() };
     checker.region(&f.body, true)
 }
 
@@ -46,6 +46,8 @@ struct Checker<'a> {
     visible: Vec<bool>,
     /// Labels that the current region may jump to, with their parameter counts.
     labels: FxHashMap<LabelId, usize>,
+    /// Closures with the number of their captures.
+    closures: FxHashMap<NodeId, u32>,
 }
 
 type Check = Result<(), String>;
@@ -169,9 +171,17 @@ impl Checker<'_> {
             }
             Op::Closure(f) => {
                 self.index(&self.graph.functions, *f, "function")?;
-                self.graph.functions[*f as usize].captures as usize
+                let captures = self.graph.functions[*f as usize].captures;
+                self.closures.insert(node.id, captures);
+                captures as usize
             }
-            Op::Patch(_) => 2,
+            Op::Patch(i) => {
+                let captures = node.inputs.first().and_then(|c| self.closures.get(c));
+                if captures.is_none_or(|n| i >= n) {
+                    return Err("a patch does not fit its closure".into());
+                }
+                2
+            }
             Op::Cell(k) => {
                 self.index(&self.graph.constants, *k, "constant")?;
                 if !matches!(self.graph.constants[*k as usize], Constant::Symbol(_)) {

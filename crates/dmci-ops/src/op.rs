@@ -63,6 +63,19 @@ macro_rules! operations {
             pub fn eval(self, args: [u64; MAX_ARITY]) -> u64 {
                 match self { $(Op::$variant => { let f: fn([u64; MAX_ARITY]) -> u64 = $eval; f(args) })* }
             }
+
+            /// The values of many lanes at once: the same function, in a loop that can be vectorised.
+            /// Operands beyond the arity are ignored but must be as long as `d`.
+            pub fn eval_lanes(self, d: &mut [u64], [a, b, c]: [&[u64]; MAX_ARITY]) {
+                match self {
+                    $(Op::$variant => {
+                        let f: fn([u64; MAX_ARITY]) -> u64 = $eval;
+                        for (((d, &a), &b), &c) in d.iter_mut().zip(a).zip(b).zip(c) {
+                            *d = f([a, b, c]);
+                        }
+                    })*
+                }
+            }
         }
     };
 }

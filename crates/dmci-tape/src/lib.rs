@@ -4,6 +4,7 @@
 //! its nodes, leaves and guards.
 
 mod forward;
+pub mod passes;
 mod recorder;
 mod reverse;
 mod tape;

@@ -208,8 +208,16 @@ impl Vm {
         // A frame that is the first of its stack has nothing of its own to save.
         let first = (self.stack[self.fp - 2].packed_bits() >> 24) == 0;
         if first && self.below != Value::FALSE && self.place_bits(self.fp) == 0 {
-            let k = self.world.heap.alloc(Kind::Continuation, &fields);
-            return k;
+            return self.world.heap.alloc(Kind::Continuation, &fields);
+        }
+        // Only the place of a first frame is new: it replaces that of an earlier one, as in any tail
+        // call, or a loop through captures would pile up headers.
+        let heap = &self.world.heap;
+        if let (true, Some(k)) = (first, heap.as_kind(self.below, Kind::Continuation))
+            && heap.len(k) == SAVED + 2
+        {
+            fields[0] = heap.field(k, 0);
+            fields[1] = heap.field(k, 1);
         }
         fields.extend_from_slice(&self.stack[..saved]);
         let k = self.world.heap.alloc(Kind::Continuation, &fields);
@@ -273,7 +281,12 @@ impl Vm {
             self.fp = HEADER;
             self.code = code;
             self.pc = (h0 >> 24) as usize;
-            self.below_len = len - delta;
+            // The first frame of its stack has only the frames below the continuation's left.
+            if word(start - 2).packed_bits() >> 24 == 0 {
+                (self.below, self.below_len) = below_of(heap, k);
+            } else {
+                self.below_len = len - delta;
+            }
             return Step::Go;
         }
     }

@@ -181,16 +181,16 @@ impl Vm {
                     let cell = self.world.heap.alloc(Kind::Cell, &[Value::UNBOUND, name]);
                     set!(d, cell);
                 }
-                Instr::CellRef { d, c } => set!(d, self.cell_value(get!(c))),
+                Instr::CellRef { d, c } => set!(d, self.checked_cell_value(get!(c))),
                 Instr::CellRefChecked { d, c } => {
-                    let v = self.cell_value(get!(c));
+                    let v = self.checked_cell_value(get!(c));
                     if v == Value::UNBOUND {
                         fail!(self.unset(get!(c)));
                     }
                     set!(d, v);
                 }
                 Instr::CellSet { c, s } => {
-                    if let Some(r) = get!(c).as_object() {
+                    if let Some(r) = self.world.heap.as_kind(get!(c), Kind::Cell) {
                         self.world.heap.store(r, 0, get!(s));
                     }
                 }
@@ -482,6 +482,15 @@ impl Vm {
     #[inline]
     fn cell_value(&self, cell: Value) -> Value {
         match cell.as_object() {
+            Some(r) => self.world.heap.field(r, 0),
+            None => Value::UNBOUND,
+        }
+    }
+
+    /// The content of what should be a cell: code from a file may put anything there.
+    #[inline]
+    fn checked_cell_value(&self, cell: Value) -> Value {
+        match self.world.heap.as_kind(cell, Kind::Cell) {
             Some(r) => self.world.heap.field(r, 0),
             None => Value::UNBOUND,
         }

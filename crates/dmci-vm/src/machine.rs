@@ -241,22 +241,27 @@ impl Vm {
                 .help("raise the limit with --time"));
         }
         if heap.wants_collection() {
-            self.collect(top);
+            let live = self.collect(top);
+            // Close to the limit every collection would free next to nothing.
+            if live > self.limits.heap / 8 - self.limits.heap / 64 {
+                return Err(self.world.heap.out_of_memory());
+            }
         }
         self.world.heap.ensure(0)?;
         self.start_slice();
         Ok(())
     }
 
-    /// Collects garbage; every live value is below `top` on the stack or in a root.
-    fn collect(&mut self, top: usize) {
+    /// Collects garbage; every live value is below `top` on the stack or in a root. Returns the
+    /// words that are left.
+    fn collect(&mut self, top: usize) -> usize {
         let top = top.min(self.stack.len());
         let first_local = self.image.constants.len();
         let World { heap, environments, handlers, winders, .. } = &mut self.world;
         let stack = &mut self.stack;
         let constants = &mut self.constants[first_local..];
         let below = &mut self.below;
-        heap.collect(|visit| {
+        let live = heap.collect(|visit| {
             stack[..top].iter_mut().for_each(&mut *visit);
             constants.iter_mut().for_each(&mut *visit);
             environments.roots(visit);
@@ -267,6 +272,7 @@ impl Vm {
         // Slots above the top are read before they are written only as dead values, but the next
         // collection must not find references into the space that is gone.
         self.stack[top..].fill(Value::UNSPECIFIED);
+        live
     }
 
     /// Makes room for `slots` stack slots.
@@ -275,6 +281,10 @@ impl Vm {
         if slots > self.max_slots {
             return Err(Diagnostic::error("E0403", format!("calls are nested more than {} deep", self.limits.depth))
                 .help("make the recursion a tail call, or raise the limit with --depth"));
+        }
+        // The stack counts towards the memory of the program.
+        if slots + self.world.heap.used_words() > self.limits.heap / 8 {
+            return Err(self.world.heap.out_of_memory());
         }
         let len = (self.stack.len() * 2).max(slots).min(self.max_slots.max(slots));
         self.stack.resize(len, Value::UNSPECIFIED);

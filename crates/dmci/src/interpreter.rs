@@ -173,7 +173,7 @@ pub(crate) fn run_forms(vm: &mut Vm, forms: Value, options: &RunOptions) -> Resu
         Mode::Direct | Mode::Tower(0) => {
             let given = given_names(vm, options);
             let code = compile_and_load(vm, forms, Origin::User, USER, &given)?;
-            vm.run_code(code).map_err(|e| vec![*e])
+            vm.run_code(code).map_err(|e| all_errors(vm, e))
         }
         Mode::Dmci => evaluate(vm, forms, 1),
         Mode::Tower(levels) => evaluate(vm, forms, *levels),

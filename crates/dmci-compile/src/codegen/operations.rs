@@ -129,6 +129,7 @@ impl Generator<'_> {
                 let s = self.operand(s, at);
                 if name == "note" {
                     self.emit(Instr::Note { s });
+                    self.lazy.insert(node.id, Lazy::Unspecified);
                     return true;
                 }
                 let d = self.allocate(node.id, at + 1, None);

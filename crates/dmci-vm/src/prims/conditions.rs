@@ -52,7 +52,12 @@ pub const PRIMITIVES: &[Primitive] = &[
         let who = w.symbol_name("%key-not-found", a[0])?;
         Err(key_not_found(w, &who, a[1]))
     }),
-    fixed("%handler-returned", 1, |w, a| Err(handler_returned(w, a[0]))),
+    fixed("%handler-returned", 1, |w, a| {
+        // The place to look at is where the condition was raised.
+        let place = w.heap.as_condition(a[0]).map(|r| w.heap.condition_place(r));
+        w.error_place = place.filter(|p| p.id != SpanId(0));
+        Err(handler_returned(w, a[0]))
+    }),
     at_least("%assertion-failed", 0, |w, a| {
         let what = a.first().map_or(String::new(), |&v| format!(": {}", printer::brief(&w.heap, v)));
         Err(Diagnostic::error("E0309", format!("assertion failed{what}")))

@@ -194,7 +194,13 @@ impl World {
 
     /// A proper list argument.
     pub fn list(&self, who: &str, v: Value) -> Result<Vec<Value>, Error> {
-        self.heap.list_items(v).ok_or_else(|| self.wrong_type(who, "a proper list", v))
+        self.heap.list_items(v).ok_or_else(|| {
+            let mut error = self.wrong_type(who, "a proper list", v);
+            if v.is_pair() {
+                error.code = "E0314";
+            }
+            error
+        })
     }
 
     /// A string argument as characters.

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# The test command: formatting, lints, all tests with the documentation's examples, and fuzzing.
+#
+#   scripts/test.sh          everything that a change must pass; at most 18 minutes on two cores
+#   scripts/test.sh --long   more generated programs, 10 minutes of fuzzing for each target, the
+#                            conformance tests on Guile and MIT Scheme, and the benchmarks
+#
+# DMCI_FUZZ_SECONDS sets the time per fuzz target. DMCI_SHARED names the folder of shared test data
+# (default ../shared); tests that need it are skipped with a message without it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+long=no
+case "${1:-}" in
+  "") ;;
+  --long) long=yes ;;
+  *) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+esac
+
+section() {
+  local name=$1 start=$SECONDS
+  shift
+  printf '\n== %s\n' "$name"
+  if ! "$@"; then
+    printf '== %s FAILED after %d s\n' "$name" $((SECONDS - start))
+    exit 1
+  fi
+  printf '== %s: %d s\n' "$name" $((SECONDS - start))
+}
+
+setup() { if [ $long = yes ]; then scripts/setup.sh --peers; else scripts/setup.sh; fi; }
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+tests() { cargo test --workspace --no-fail-fast 2>&1 | tee "$log"; }
+
+section "tools" setup
+[ -f "$HOME/.cargo/env" ] && . "$HOME/.cargo/env"
+if [ $long = yes ]; then
+  export DMCI_LONG=1
+else
+  export DMCI_FUZZ_SECONDS="${DMCI_FUZZ_SECONDS:-20}"
+fi
+
+section "formatting" cargo fmt --all --check
+section "lints" cargo clippy --workspace --all-targets --quiet -- -D warnings
+section "tests, documentation examples and fuzzing" tests
+if [ $long = yes ]; then
+  section "conformance on Guile and MIT Scheme" scripts/conformance-peers.sh
+  if [ -x bench/language.sh ]; then
+    section "benchmarks" bench/language.sh
+  fi
+fi
+
+awk -v seconds=$SECONDS '
+  /^test result:/ { passed += $4; failed += $6; ignored += $8; suites++ }
+  END { printf "\n%d passed, %d failed, %d ignored in %d suites; %d s\n", passed, failed, ignored, suites, seconds }
+' "$log"
