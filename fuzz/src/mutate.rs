@@ -340,6 +340,31 @@ pub fn soup(random: &mut Random) -> String {
     text
 }
 
+/// Calls of the machine's primitives and the library's procedures with arguments at the edge of what
+/// they accept, each on its own so that one error does not hide the next.
+pub fn calls(random: &mut Random, names: &[String]) -> String {
+    let mut text = String::new();
+    for _ in 0..1 + random.below(8) {
+        let mut call = format!("({}", names[random.below(names.len())]);
+        for _ in 0..random.below(5) {
+            call.push(' ');
+            if random.one_in(6) {
+                call.push_str(&format!("({} {})", names[random.below(names.len())], random.text(ATOMS)));
+            } else {
+                call.push_str(random.text(ATOMS));
+            }
+        }
+        call.push(')');
+        text.push_str(&match random.below(4) {
+            0 => format!("(guard (e (#t (display (condition/report-string e)))) (write (list {call} {call})))\n"),
+            1 => format!("(guard (e (#t (write e))) (let ((x '(5 6))) (write {call}) (write x)))\n"),
+            2 => format!("(guard (e (#t (display e))) (call-with-values (lambda () {call}) (lambda all (write all))))\n"),
+            _ => format!("{call}\n"),
+        });
+    }
+    text
+}
+
 /// Nonsense made of balanced parentheses and known words.
 pub fn nonsense(random: &mut Random, depth: usize) -> Sexp {
     if depth == 0 || random.one_in(4) {

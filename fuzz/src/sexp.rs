@@ -87,10 +87,9 @@ pub fn text_of(forms: &[Sexp]) -> String {
 
 /// Parses any text; parentheses that do not match are dropped.
 pub fn parse(text: &str) -> Vec<Sexp> {
-    let mut tokens = Tokens { text, at: 0 };
     let mut open: Vec<(Vec<&'static str>, Vec<Sexp>)> = vec![(Vec::new(), Vec::new())];
     let mut prefixes: Vec<&'static str> = Vec::new();
-    while let Some(token) = tokens.next() {
+    for token in Tokens::new(text) {
         let done = match token {
             "(" | "[" if open.len() < MAX_DEPTH => {
                 open.push((std::mem::take(&mut prefixes), Vec::new()));

@@ -1,6 +1,7 @@
 //! What is fuzzed: for each target, how an input is made and what must hold for it.
 
 use crate::agree;
+use crate::corpus;
 use crate::generator;
 use crate::mutate;
 use crate::random::Random;
@@ -11,7 +12,7 @@ use dmci_data::{Diagnostic, Heap, Origin};
 use dmci_syntax::expand::{SyntaxTable, expand_program, intern_keywords, nesting_depth};
 use dmci_syntax::{printer, reader};
 use dmci_vm::{deep, prims};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// A part of the system that is fed with inputs.
@@ -63,6 +64,7 @@ impl Target {
             (Target::Expander, 1) => nested(random),
             (Target::Expander, 2) => mutate::text(random, seeds),
             (Target::Compiler | Target::Vm, 1..=3) => generated(random),
+            (Target::Vm, 6..=7) => mutate::calls(random, names()),
             (Target::Expander | Target::Compiler | Target::Vm, 4..=5) => {
                 let text = generated(random);
                 mutate::program(random, &[text])
@@ -87,6 +89,21 @@ impl Target {
             Target::Ncg => check_ncg(input),
         }
     }
+}
+
+/// All names that a program can call.
+fn names() -> &'static [String] {
+    static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let mut names: Vec<String> = prims::table().iter().map(|p| p.name.to_string()).collect();
+        for path in corpus::files_under(&corpus::workspace().join("scheme"), "scm") {
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            let defined = text.lines().filter_map(|line| line.strip_prefix("(define "));
+            let ends = |c: char| c.is_whitespace() || c == ')';
+            names.extend(defined.filter_map(|rest| rest.trim_start_matches('(').split(ends).next()).map(String::from));
+        }
+        names
+    });
+    &NAMES
 }
 
 fn generated(random: &mut Random) -> String {
@@ -206,7 +223,8 @@ fn check_vm(text: &str) -> Result<(), String> {
     let compare = !["runtime", "real-time", "current-", "jiffy", "%"].iter().any(|word| text.contains(word));
     let direct = agree::observe(text, Mode::Direct, limits(), &Vec::new());
     let dmci = agree::observe(text, Mode::Dmci, limits(), &Vec::new());
-    for seen in [&direct, &dmci] {
+    let cramped = agree::observe(text, Mode::Direct, Limits { heap: 1 << 16, ..limits() }, &Vec::new());
+    for seen in [&direct, &dmci, &cramped] {
         if let agree::Seen::Error { report, .. } = seen
             && report.contains("E9901")
         {
@@ -215,6 +233,9 @@ fn check_vm(text: &str) -> Result<(), String> {
     }
     if compare && direct != dmci && direct != agree::Seen::Limit && dmci != agree::Seen::Limit {
         return Err(format!("the modes differ\n--- direct\n{direct}\n--- dmci\n{dmci}"));
+    }
+    if compare && direct != cramped && direct != agree::Seen::Limit && cramped != agree::Seen::Limit {
+        return Err(format!("it depends on the heap\n--- direct\n{direct}\n--- in a small heap\n{cramped}"));
     }
     Ok(())
 }

@@ -27,17 +27,17 @@ fn for_seeds(count: u64, check: impl Fn(u64) -> Option<String> + Sync) -> Vec<St
             scope.spawn(|| {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= count || failures.lock().unwrap().len() >= MAX_FAILURES {
+                    if seed >= count || failures.lock().expect("no thread panics with the lock").len() >= MAX_FAILURES {
                         return;
                     }
                     if let Some(failure) = check(seed) {
-                        failures.lock().unwrap().push(failure);
+                        failures.lock().expect("no thread panics with the lock").push(failure);
                     }
                 }
             });
         }
     });
-    failures.into_inner().unwrap()
+    failures.into_inner().expect("no thread panics with the lock")
 }
 
 /// What is wrong with a program, made small.

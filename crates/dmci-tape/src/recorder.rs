@@ -50,8 +50,13 @@ impl Recorder {
     /// Notes the outcome of a boolean node that the path depends on.
     pub fn guard(&mut self, node: NodeId) -> bool {
         let outcome = self.values[node.0 as usize] != 0;
-        self.tape.guards.push(Guard { node, outcome });
+        self.tape.guards.push(Guard { node, outcome, pinned: false });
         outcome
+    }
+
+    /// Notes that the path depends on the very value that a boolean node compares with.
+    pub fn pin(&mut self, node: NodeId) {
+        self.tape.guards.push(Guard { node, outcome: self.values[node.0 as usize] != 0, pinned: true });
     }
 
     /// Marks a node as a result.

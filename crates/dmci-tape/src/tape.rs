@@ -43,6 +43,9 @@ pub struct Guard {
     pub node: NodeId,
     /// What it was.
     pub outcome: bool,
+    /// It compares a number with the very value that it had here: other lanes have other values
+    /// rather than the other outcome.
+    pub pinned: bool,
 }
 
 /// A recorded path of a program.

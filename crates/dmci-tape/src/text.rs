@@ -23,7 +23,8 @@ impl Tape {
                 }
             };
             while let Some(g) = guards.next_if(|g| g.node.0 as usize <= i) {
-                let _ = writeln!(out, "guard %{} {}", g.node.0, g.outcome);
+                let kind = if g.pinned { "pin" } else { "guard" };
+                let _ = writeln!(out, "{kind} %{} {}", g.node.0, g.outcome);
             }
         }
         for output in &self.outputs {
@@ -51,10 +52,12 @@ fn parse_line(tape: &mut Tape, line: &str) -> Option<()> {
     if line.is_empty() {
         return Some(());
     }
-    if let Some(rest) = line.strip_prefix("guard ") {
-        let (node, outcome) = rest.split_once(' ')?;
-        tape.guards.push(Guard { node: node_id(node)?, outcome: outcome.parse().ok()? });
-        return Some(());
+    for (kind, pinned) in [("guard ", false), ("pin ", true)] {
+        if let Some(rest) = line.strip_prefix(kind) {
+            let (node, outcome) = rest.split_once(' ')?;
+            tape.guards.push(Guard { node: node_id(node)?, outcome: outcome.parse().ok()?, pinned });
+            return Some(());
+        }
     }
     if let Some(rest) = line.strip_prefix("output ") {
         tape.outputs.push(node_id(rest)?);

@@ -31,8 +31,6 @@ pub struct Recording {
     wanted: bool,
     /// Most nodes.
     pub limit: usize,
-    /// Numbers whose bits the recorded path depends on.
-    pub pinned: usize,
 }
 
 /// Plain arithmetic on two values.
@@ -156,11 +154,15 @@ impl World {
             return Ok(plain);
         }
         let same = self.record(Op::Eqv, &[v, plain], Value::TRUE)?;
-        self.is_true(same);
-        if let Some(recording) = &mut self.recording {
-            recording.pinned += 1;
-        }
+        self.pin_comparison(same);
         Ok(plain)
+    }
+
+    /// Notes that the path depends on what a traced number was compared with.
+    fn pin_comparison(&mut self, same: Value) {
+        if let (Some(node), Some(recording)) = (self.node_of(same), &mut self.recording) {
+            recording.recorder.pin(node);
+        }
     }
 
     /// Whether two numbers, at least one of them traced, are the same to `eqv?`: a traced boolean,

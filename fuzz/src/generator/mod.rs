@@ -149,8 +149,7 @@ impl<'a> Generator<'a> {
         self.names += 1;
         // Names that a careless expander would capture or confuse.
         if self.random.one_in(12) {
-            let clash = ["tmp", "x", "loop", "it", "k", "t", "acc"];
-            return format!("{}", self.random.pick(&clash));
+            return self.random.text(&["tmp", "x", "loop", "it", "k", "t", "acc"]).to_string();
         }
         format!("v{}", self.names)
     }

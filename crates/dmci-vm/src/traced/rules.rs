@@ -356,7 +356,7 @@ fn rounded(world: &mut World, name: &str, args: &[Value], op: Option<Op>) -> Res
         None => args[0],
     };
     let same = equal(world, real, result)?;
-    world.is_true(same);
+    world.pin_comparison(same);
     Ok(result)
 }
 
