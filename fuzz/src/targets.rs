@@ -101,6 +101,7 @@ fn names() -> &'static [String] {
             let ends = |c: char| c.is_whitespace() || c == ')';
             names.extend(defined.filter_map(|rest| rest.trim_start_matches('(').split(ends).next()).map(String::from));
         }
+        names.retain(|name| !name.starts_with('%'));
         names
     });
     &NAMES

@@ -296,6 +296,8 @@ impl Vm {
     /// Delivers an error that was found at `pc`: to the program's handlers, or as the end of the run.
     pub(crate) fn deliver(&mut self, mut error: Error) -> Result<Step, Error> {
         let place = self.error_place(self.pc);
+        // An error costs steps: handlers that fail for ever run out of fuel.
+        self.world.spend(16);
         if error.is_catchable() && !self.world.handlers.is_nil() {
             let condition = self.world.heap.condition_from(&error, place);
             return self.raise(condition);

@@ -272,9 +272,18 @@ pub(crate) fn tower(vm: &mut Vm, forms: Value, levels: u32) -> Result<(Value, En
         let mut all = heap.list_items(evaluator).unwrap_or_default();
         all.push(call);
         forms = heap.list(&all);
-        environment = vm.world.environments.add();
+        environment = system_environment(vm);
     }
     Ok((forms, environment))
+}
+
+/// A fresh environment whose programs may use the system's own names, as evaluators do.
+fn system_environment(vm: &mut Vm) -> EnvironmentId {
+    let environment = vm.world.environments.add();
+    if let Some(environment) = vm.world.environments.get_mut(environment) {
+        environment.syntax.reserved = None;
+    }
+    environment
 }
 
 /// Syntax errors that a run met are reported all at once, as reading and checking do.
@@ -293,7 +302,7 @@ fn with_evaluator(
     forms: Value,
     options: &RunOptions,
 ) -> Result<Value, Vec<Diagnostic>> {
-    let environment = vm.world.environments.add();
+    let environment = system_environment(vm);
     let text = read(vm, evaluator, Origin::User)?;
     let code = compile_and_load(vm, text, Origin::User, environment, &[])?;
     vm.run_code(code).map_err(|e| vec![*e])?;

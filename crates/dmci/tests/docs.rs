@@ -17,7 +17,9 @@ use std::path::PathBuf;
 fn pages() -> Vec<(String, String)> {
     let mut paths: Vec<PathBuf> = vec![root().join("README.md")];
     let folder = std::fs::read_dir(root().join("docs")).expect("docs/ is there");
-    paths.extend(folder.filter_map(|entry| entry.ok().map(|e| e.path())).filter(|p| p.extension() == Some("md".as_ref())));
+    paths.extend(
+        folder.filter_map(|entry| entry.ok().map(|e| e.path())).filter(|p| p.extension() == Some("md".as_ref())),
+    );
     paths.sort();
     let page = |path: PathBuf| {
         let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();

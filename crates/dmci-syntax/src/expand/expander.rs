@@ -231,6 +231,12 @@ impl<'a> Expander<'a> {
     fn variable(&mut self, symbol: Symbol, at: SpanId) -> Value {
         let name = match self.meaning(symbol) {
             Meaning::Local(name) => name,
+            Meaning::Global(name) if self.table.is_reserved(name) => {
+                let shown = self.heap.symbols.name(name);
+                let error = Diagnostic::error("E0213", format!("`{shown}` is a name of the system and not for programs"))
+                    .help("names that start with % are the library's own: use a name without it");
+                return self.report(error, SpanId(0), at);
+            }
             Meaning::Global(name) => self.global_name(symbol, name),
             Meaning::Special(special) if special.only_at_head() => {
                 let name = self.heap.symbols.base_of(symbol);
