@@ -358,7 +358,9 @@ pub fn calls(random: &mut Random, names: &[String]) -> String {
         text.push_str(&match random.below(4) {
             0 => format!("(guard (e (#t (display (condition/report-string e)))) (write (list {call} {call})))\n"),
             1 => format!("(guard (e (#t (write e))) (let ((x '(5 6))) (write {call}) (write x)))\n"),
-            2 => format!("(guard (e (#t (display e))) (call-with-values (lambda () {call}) (lambda all (write all))))\n"),
+            2 => {
+                format!("(guard (e (#t (display e))) (call-with-values (lambda () {call}) (lambda all (write all))))\n")
+            }
             _ => format!("{call}\n"),
         });
     }

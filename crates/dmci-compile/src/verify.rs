@@ -32,7 +32,15 @@ fn check_function(graph: &Graph, primitives: &PrimitiveSet, f: &Function) -> Res
     }
     let defined = vec![false; f.nodes as usize];
     let visible = defined.clone();
-    let mut checker = Checker { graph, primitives, f, defined, visible, labels: FxHashMap::default(), closures: FxHashMap::default() };
+    let mut checker = Checker {
+        graph,
+        primitives,
+        f,
+        defined,
+        visible,
+        labels: FxHashMap::default(),
+        closures: FxHashMap::default(),
+    };
     checker.region(&f.body, true)
 }
 

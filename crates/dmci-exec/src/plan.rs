@@ -11,14 +11,31 @@ pub(crate) type Slot = u32;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Step {
     /// Lane values of a leaf.
-    Leaf { d: Slot, leaf: u32 },
+    Leaf {
+        d: Slot,
+        leaf: u32,
+    },
     /// The same constant in all lanes.
-    Real { d: Slot, bits: u64 },
-    Op { op: Op, d: Slot, args: [Slot; MAX_ARITY] },
+    Real {
+        d: Slot,
+        bits: u64,
+    },
+    Op {
+        op: Op,
+        d: Slot,
+        args: [Slot; MAX_ARITY],
+    },
     /// Lanes whose boolean is not `outcome` leave the path here.
-    Guard { test: Slot, outcome: bool, index: u32 },
+    Guard {
+        test: Slot,
+        outcome: bool,
+        index: u32,
+    },
     /// A result.
-    Output { s: Slot, index: u32 },
+    Output {
+        s: Slot,
+        index: u32,
+    },
 }
 
 /// A tape ready to be run over lanes.

@@ -143,9 +143,14 @@ impl Model {
 
     fn check(&self, params: &[f64], columns: &[Column]) -> Result<usize, Report> {
         let wrong = |message: String| Report::of(*Diagnostic::error("E0910", message));
-        if self.params.is_empty() && !params.is_empty() || !self.params.is_empty() && params.len() % self.params.len() != 0
+        if self.params.is_empty() && !params.is_empty()
+            || !self.params.is_empty() && params.len() % self.params.len() != 0
         {
-            return Err(wrong(format!("{} numbers do not fill sets of {} parameters", params.len(), self.params.len())));
+            return Err(wrong(format!(
+                "{} numbers do not fill sets of {} parameters",
+                params.len(),
+                self.params.len()
+            )));
         }
         if columns.len() != self.inputs.len() {
             return Err(wrong(format!("{} columns for {} inputs", columns.len(), self.inputs.len())));
@@ -379,7 +384,9 @@ impl Call<'_> {
                 && !branches_off(&tree.paths[index].guards, &path.guards, guard as usize)
             {
                 let error = Diagnostic::error("E9901", "a lane did not take the path that it left for");
-                self.batch.failures.push((lane, Box::new(Failure { report: Report::of(*error), output: String::new() })));
+                self.batch
+                    .failures
+                    .push((lane, Box::new(Failure { report: Report::of(*error), output: String::new() })));
                 lanes.remove(0);
                 continue;
             }

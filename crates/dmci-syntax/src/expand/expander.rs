@@ -233,8 +233,9 @@ impl<'a> Expander<'a> {
             Meaning::Local(name) => name,
             Meaning::Global(name) if self.table.is_reserved(name) => {
                 let shown = self.heap.symbols.name(name);
-                let error = Diagnostic::error("E0213", format!("`{shown}` is a name of the system and not for programs"))
-                    .help("names that start with % are the library's own: use a name without it");
+                let error =
+                    Diagnostic::error("E0213", format!("`{shown}` is a name of the system and not for programs"))
+                        .help("names that start with % are the library's own: use a name without it");
                 return self.report(error, SpanId(0), at);
             }
             Meaning::Global(name) => self.global_name(symbol, name),
