@@ -17,6 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   dmci run -e '(+ 1 2)'                  the value of an expression
   dmci run examples/predator-prey.scm    a program in a file
+  dmci grad model.scm --set a=1.5        its value and its derivative by a
   dmci check model.scm                   all mistakes in a program, without running it
   dmci explain E0301                     what an error code means and how to repair it
   dmci repl                              try things out
@@ -29,6 +30,12 @@ pub enum Command {
     /// Run a program and print its output and its value
     #[command(after_help = RUN_EXAMPLES)]
     Run(Run),
+    /// Differentiate the value of a program
+    #[command(after_help = GRAD_EXAMPLES)]
+    Grad(Grad),
+    /// Show the operations that a program does on its parameters
+    #[command(after_help = TAPE_EXAMPLES)]
+    Tape(Tape),
     /// Evaluate what you type, one entry after the other
     #[command(after_help = REPL_EXAMPLES)]
     Repl(Repl),
@@ -107,6 +114,56 @@ pub struct RunArgs {
     /// Longest time, in seconds: 10, 0.5
     #[arg(long, value_name = "SECONDS", value_parser = quantity::seconds)]
     pub time: Option<Duration>,
+}
+
+const GRAD_EXAMPLES: &str = "\
+Examples:
+  dmci grad -e '(* a (exp (- (* b t))))' --set a=2.5 --set b=0.8 --set t=1
+  dmci grad model.scm --set a=1 --set b=2 --wrt a,b --hessian
+  dmci grad model.scm --wrt literals          by every real literal, shown in the text
+  dmci grad model.scm --set 'w=(0.1 0.2)' --json
+
+Without --wrt: by the parameters of the program's (params ...), or else by every --set value that
+is written with a point or an exponent. The gradient is exact: that of the path the program took.";
+
+/// Arguments of `grad`.
+#[derive(ClapArgs, Debug)]
+pub struct Grad {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    #[command(flatten)]
+    pub options: RunArgs,
+    /// What to differentiate by: names with commas between them, or `literals`
+    #[arg(long, value_name = "NAMES")]
+    pub wrt: Option<String>,
+    /// Second derivatives too
+    #[arg(long)]
+    pub hessian: bool,
+    /// Print one JSON object: {"value": ..., "grad": {"a": ...}}
+    #[arg(long)]
+    pub json: bool,
+}
+
+const TAPE_EXAMPLES: &str = "\
+Examples:
+  dmci tape -e '(if (< x 1.) (* x x) (- (* 2 x) 1))' --set x=0.5
+  dmci tape model.scm --mode direct --plan
+
+The tape is the same in every mode.";
+
+/// Arguments of `tape`.
+#[derive(ClapArgs, Debug)]
+pub struct Tape {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    #[command(flatten)]
+    pub options: RunArgs,
+    /// What counts as a parameter: names with commas between them, or `literals`
+    #[arg(long, value_name = "NAMES")]
+    pub wrt: Option<String>,
+    /// Show the plan that the executor runs, too
+    #[arg(long)]
+    pub plan: bool,
 }
 
 const REPL_EXAMPLES: &str = "\

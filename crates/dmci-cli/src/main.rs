@@ -4,6 +4,7 @@ mod args;
 mod check;
 mod compile;
 mod explain;
+mod grad;
 mod info;
 mod options;
 mod output;
@@ -29,6 +30,8 @@ fn main() -> ExitCode {
         Ok(args) => match args.command {
             Command::Run(args) => run::run(&args),
             Command::Repl(args) => repl::repl(&args),
+            Command::Grad(args) => grad::grad(&args),
+            Command::Tape(args) => grad::tape(&args),
             Command::Check(args) => check::check(&args),
             Command::Compile(args) => compile::compile(&args),
             Command::Info(args) => info::info(&args),

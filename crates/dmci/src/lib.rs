@@ -11,6 +11,7 @@
 mod check;
 mod compiled;
 mod datum;
+mod describe;
 mod gradient;
 mod interpreter;
 mod mode;
@@ -26,6 +27,7 @@ pub mod system;
 
 pub use compiled::Compiled;
 pub use datum::Datum;
+pub use describe::describe_tape;
 pub use dmci_data::{Diagnostic, Fault, Severity, codes};
 pub use dmci_tape::Tape;
 pub use dmci_tape::passes::Passes;
@@ -38,3 +40,7 @@ pub use program::{Bindings, Program};
 pub use report::Report;
 pub use session::Session;
 pub use stages::{Sizes, Stage};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

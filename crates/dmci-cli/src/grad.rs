@@ -1,0 +1,125 @@
+//! `dmci grad` and `dmci tape`.
+
+use crate::args::{Grad, Tape};
+use crate::output::{self, print_json};
+use crate::run::with_newline;
+use crate::source::Source;
+use crate::{args, options};
+use dmci::{Failure, GradOptions, Gradient, Interpreter, Program, Report, Wrt};
+use serde_json::{Map, Value as Json, json};
+
+/// Differentiates a program.
+pub fn grad(args: &Grad) -> u8 {
+    let (program, result) = match differentiate(&args.program, &args.options, args.wrt.as_deref(), args.hessian) {
+        Ok(result) => result,
+        Err(report) => return output::fail(&report, args.json),
+    };
+    match result {
+        Ok(gradient) if args.json => {
+            print_json(&to_json(&gradient));
+            0
+        }
+        Ok(gradient) => {
+            let literals = args.wrt.as_deref() == Some("literals");
+            let text = if literals { annotated(&program, &gradient) } else { table(&gradient) };
+            output::print(&(with_newline(&gradient.output) + &text));
+            0
+        }
+        Err(failure) => failed(&failure, args.json),
+    }
+}
+
+/// Shows what a run recorded.
+pub fn tape(args: &Tape) -> u8 {
+    match differentiate(&args.program, &args.options, args.wrt.as_deref(), false) {
+        Ok((_, Ok(gradient))) => {
+            output::print(&dmci::describe_tape(&gradient.tape, args.plan));
+            0
+        }
+        Ok((_, Err(failure))) => failed(&failure, false),
+        Err(report) => output::fail(&report, false),
+    }
+}
+
+fn failed(failure: &Failure, json: bool) -> u8 {
+    if json {
+        print_json(&json!({"error": failure.report.to_json(), "output": failure.output}));
+    } else {
+        output::print(&with_newline(&failure.output));
+        output::print_report(&failure.report);
+    }
+    failure.report.exit_code()
+}
+
+type Differentiated = (Program, Result<Gradient, Box<Failure>>);
+
+fn differentiate(
+    program: &args::ProgramArgs,
+    run: &args::RunArgs,
+    wrt: Option<&str>,
+    hessian: bool,
+) -> Result<Differentiated, Report> {
+    let run = options::run_options(run)?;
+    let program = Source::of(program.file.as_deref(), program.expression.as_deref())?.program();
+    options::stop_on_interrupt(&run.cancel);
+    let wrt = match wrt {
+        None => Wrt::Default,
+        Some("literals") => Wrt::Literals,
+        Some(names) => Wrt::Names(names.split(',').map(|name| name.trim().to_string()).collect()),
+    };
+    let result = Interpreter::shared().grad(&program, &GradOptions { run, wrt, hessian });
+    Ok((program, result))
+}
+
+fn number(x: f64) -> Json {
+    dmci::Datum::Real(x).to_json()
+}
+
+fn to_json(gradient: &Gradient) -> Json {
+    let grad: Map<String, Json> = gradient.grad.iter().map(|(name, datum)| (name.clone(), datum.to_json())).collect();
+    let mut object = json!({"value": number(gradient.value), "grad": grad, "output": gradient.output});
+    if let Some(hessian) = &gradient.hessian {
+        let rows: Vec<Json> = hessian.iter().map(|row| row.iter().copied().map(number).collect()).collect();
+        object["hessian"] = json!({"names": gradient.coordinates, "rows": rows});
+    }
+    object
+}
+
+/// Value and derivatives, one a line.
+fn table(gradient: &Gradient) -> String {
+    let width = gradient.coordinates.iter().map(|n| n.chars().count() + 3).max().unwrap_or(0).max(5);
+    let mut text = format!("{:width$}  {:?}\n", "value", gradient.value);
+    for (name, d) in gradient.coordinates.iter().zip(&gradient.flat) {
+        text += &format!("{:width$}  {d:?}\n", format!("d/d{name}"));
+    }
+    if let Some(hessian) = &gradient.hessian {
+        text += "second derivatives\n";
+        for (name, row) in gradient.coordinates.iter().zip(hessian) {
+            let row: Vec<String> = row.iter().map(|x| format!("{x:?}")).collect();
+            text += &format!("{name:width$}  {}\n", row.join("  "));
+        }
+    }
+    text
+}
+
+/// The program's text with the derivative behind every literal.
+fn annotated(program: &Program, gradient: &Gradient) -> String {
+    let mut text = String::new();
+    for (i, line) in program.text.lines().enumerate() {
+        let chars: Vec<char> = line.chars().collect();
+        let mut at = 0;
+        for (name, d) in gradient.coordinates.iter().zip(&gradient.flat) {
+            let Some(column) = name.strip_prefix(&format!("{}:", i + 1)).and_then(|c| c.parse::<usize>().ok()) else {
+                continue;
+            };
+            let start = column - 1;
+            let length = chars[start..].iter().take_while(|c| !c.is_whitespace() && !"()[]\";'".contains(**c)).count();
+            text.extend(&chars[at..start + length]);
+            text += &format!("{{{d:.6e}}}");
+            at = start + length;
+        }
+        text.extend(&chars[at..]);
+        text.push('\n');
+    }
+    format!("{text}value  {:?}\n", gradient.value)
+}
