@@ -24,7 +24,7 @@ esac
 target=${CARGO_TARGET_DIR:-$root/target}
 runner=$root/bench/language/runner
 cargo build --release --quiet --manifest-path "$root/Cargo.toml" --target-dir "$target" -p dmci-cli
-cargo build --release --quiet --locked --manifest-path "$runner/Cargo.toml" --target-dir "$target/bench"
+cargo build --release --quiet --locked --manifest-path "$runner/Cargo.toml" --target-dir "$target"
 
 guile=
 guile_version=none
@@ -39,7 +39,7 @@ cpu=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo 2>/dev/null | head -
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-"$target/bench/release/language-bench" $quick $guile \
+"$target/release/language-bench" $quick $guile \
     --directory "$root/bench/language" \
     --dmci "$target/release/dmci" \
     --output "$result" \

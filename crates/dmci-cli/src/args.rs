@@ -33,6 +33,9 @@ pub enum Command {
     /// Differentiate the value of a program
     #[command(after_help = GRAD_EXAMPLES)]
     Grad(Grad),
+    /// Evaluate a program for every row of a table
+    #[command(after_help = EVAL_EXAMPLES)]
+    Eval(Eval),
     /// Show the operations that a program does on its parameters
     #[command(after_help = TAPE_EXAMPLES)]
     Tape(Tape),
@@ -142,6 +145,35 @@ pub struct Grad {
     /// Print one JSON object: {"value": ..., "grad": {"a": ...}}
     #[arg(long)]
     pub json: bool,
+}
+
+const EVAL_EXAMPLES: &str = "\
+Examples:
+  dmci eval model.scm --data rows.csv
+  dmci eval model.scm --data rows.csv --set a=1.5 --grad --out results.csv
+
+Columns bind the names that the program mentions. A column is exact if all its fields are integers,
+real if all are numbers, and text otherwise. Rows that fail are reported and give nan.";
+
+/// Arguments of `eval`.
+#[derive(ClapArgs, Debug)]
+pub struct Eval {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    #[command(flatten)]
+    pub options: RunArgs,
+    /// A CSV file with a header line
+    #[arg(long, value_name = "FILE")]
+    pub data: PathBuf,
+    /// Derivatives by the parameters too: those of (params ...), or of --wrt
+    #[arg(long)]
+    pub grad: bool,
+    /// Parameters, with commas between them
+    #[arg(long, value_name = "NAMES")]
+    pub wrt: Option<String>,
+    /// Write the results to a file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 const TAPE_EXAMPLES: &str = "\

@@ -3,6 +3,8 @@
 mod args;
 mod check;
 mod compile;
+mod data;
+mod eval;
 mod explain;
 mod grad;
 mod info;
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
             Command::Run(args) => run::run(&args),
             Command::Repl(args) => repl::repl(&args),
             Command::Grad(args) => grad::grad(&args),
+            Command::Eval(args) => eval::eval(&args),
             Command::Tape(args) => grad::tape(&args),
             Command::Check(args) => check::check(&args),
             Command::Compile(args) => compile::compile(&args),

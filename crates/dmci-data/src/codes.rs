@@ -85,6 +85,8 @@ table! {
     E0501: "division by exact zero",
     E0502: "no exact value",
     E0701: "bad --set value",
+    E0702: "malformed table",
+    E0703: "no column for the program",
     E0901: "cannot read file",
     E0902: "malformed .ncg file",
     E0903: "wrong .ncg version",

@@ -73,6 +73,29 @@ impl Interpreter {
     }
 }
 
+/// What a program says about its own names.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Names {
+    /// The parameters of its schema with their initial values.
+    pub schema: Vec<(String, f64)>,
+    /// Every name that occurs in it.
+    pub mentioned: Vec<String>,
+}
+
+impl Interpreter {
+    /// The names that a program declares and mentions.
+    pub fn names(&self, program: &Program) -> Result<Names, Report> {
+        let mut vm = self.machine(&RunOptions::default())?;
+        let names = interpreter::read(&mut vm, program, Origin::User).map(|forms| {
+            let heap = &vm.world.heap;
+            Names { schema: schema::parameters(heap, forms), mentioned: schema::mentioned(heap, forms) }
+        });
+        let sources = vm.world.heap.sources.clone();
+        self.recycle(vm);
+        names.map_err(|diagnostics| Report { diagnostics, sources })
+    }
+}
+
 /// A parameter: its name, and its value with traced numbers inside.
 struct Parameter {
     name: String,

@@ -32,7 +32,7 @@ pub use dmci_data::{Diagnostic, Fault, Severity, codes};
 pub use dmci_tape::Tape;
 pub use dmci_tape::passes::Passes;
 pub use dmci_vm::{Cancel, Limits};
-pub use gradient::{GradOptions, Gradient, Wrt};
+pub use gradient::{GradOptions, Gradient, Names, Wrt};
 pub use interpreter::{Failure, Interpreter, Outcome, RunOptions};
 pub use mode::Mode;
 pub use model::{Batch, Column, Model, ModelOptions};

@@ -22,3 +22,19 @@ fn parameter(heap: &Heap, entry: Value) -> Option<(String, f64)> {
     let init = num::Number::of(heap, *parts.get(2)?)?.to_f64();
     Some((name, init))
 }
+
+/// Names that a program mentions anywhere, as symbols of its text.
+pub(crate) fn mentioned(heap: &Heap, forms: Value) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut todo = vec![forms];
+    while let Some(v) = todo.pop() {
+        if let Some(s) = v.as_symbol() {
+            names.push(heap.symbols.name(s).to_string());
+        } else if let Some((car, cdr)) = heap.uncons(v) {
+            todo.extend([cdr, car]);
+        }
+    }
+    names.sort();
+    names.dedup();
+    names
+}

@@ -1,0 +1,92 @@
+//! `dmci eval`: a program for every row of a table.
+
+use crate::args::Eval;
+use crate::data::read_csv;
+use crate::source::Source;
+use crate::{options, output};
+use dmci::{Batch, Column, Diagnostic, Interpreter, Model, ModelOptions, Report};
+use std::fmt::Write;
+
+/// Failed rows that are shown in full.
+const SHOWN: usize = 5;
+
+/// Evaluates all rows.
+pub fn eval(args: &Eval) -> u8 {
+    match evaluate(args) {
+        Ok(failed) => (failed > 0) as u8,
+        Err(report) => output::fail(&report, false),
+    }
+}
+
+fn evaluate(args: &Eval) -> Result<usize, Report> {
+    let mut run = options::run_options(&args.options)?;
+    let program = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
+    let names = Interpreter::shared().names(&program)?;
+    let table = read_csv(&args.data)?;
+    let mut params: Vec<(String, f64)> = Vec::new();
+    let wanted: Vec<String> = match &args.wrt {
+        Some(list) => list.split(',').map(|n| n.trim().to_string()).collect(),
+        None => names.schema.iter().map(|(name, _)| name.clone()).collect(),
+    };
+    for name in wanted {
+        let given = run.bindings.iter().position(|(n, _)| *n == name).map(|i| run.bindings.remove(i).1);
+        let value = match given {
+            Some(datum) => datum.as_f64(),
+            None => names.schema.iter().find(|(n, _)| *n == name).map(|(_, x)| *x),
+        };
+        let Some(value) = value else {
+            let error = Diagnostic::error("E0701", format!("{name} has no number to differentiate at"));
+            return Err(Report::of(*error.help(format!("give it one with --set {name}=..."))));
+        };
+        params.push((name, value));
+    }
+    let used: Vec<(String, Column)> = table.into_iter().filter(|(name, _)| names.mentioned.contains(name)).collect();
+    if used.is_empty() {
+        let error = Diagnostic::error("E0703", "the program mentions none of the columns");
+        return Err(Report::of(*error.help("name the columns like the variables of the program")));
+    }
+    options::stop_on_interrupt(&run.cancel);
+    let (inputs, columns): (Vec<String>, Vec<Column>) = used.into_iter().unzip();
+    let param_names: Vec<&str> = params.iter().map(|p| p.0.as_str()).collect();
+    let input_names: Vec<&str> = inputs.iter().map(String::as_str).collect();
+    let theta: Vec<f64> = params.iter().map(|p| p.1).collect();
+    let model = Model::new(program, &param_names, &input_names, ModelOptions { run, ..ModelOptions::default() });
+    let batch = model.evaluate(&theta, &columns, args.grad)?;
+    let text = results(&batch, &param_names, args.grad);
+    match &args.out {
+        None => output::print(&text),
+        Some(path) => std::fs::write(path, text)
+            .map_err(|e| Report::of(*Diagnostic::error("E0901", format!("cannot write {}: {e}", path.display()))))?,
+    }
+    for (row, failure) in batch.failures.iter().take(SHOWN) {
+        output::complain(&format!("row {}:", row + 1));
+        output::print_report(&failure.report);
+    }
+    if batch.failures.len() > SHOWN {
+        output::complain(&format!("... and {} more rows failed", batch.failures.len() - SHOWN));
+    }
+    Ok(batch.failures.len())
+}
+
+fn results(batch: &Batch, params: &[&str], gradients: bool) -> String {
+    let mut text = String::from("value");
+    if gradients {
+        params.iter().for_each(|name| text += &format!(",d/d{name}"));
+    }
+    text.push('\n');
+    for (row, value) in batch.values.iter().enumerate() {
+        let _ = write!(text, "{}", field(*value));
+        if gradients {
+            let start = row * params.len();
+            for d in &batch.gradients[start..start + params.len()] {
+                let _ = write!(text, ",{}", field(*d));
+            }
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn field(x: f64) -> String {
+    if x.is_nan() { "nan".into() } else { format!("{x:?}") }
+}

@@ -1,0 +1,79 @@
+//! `grad`, `tape` and `eval` as a user runs them.
+
+use serde_json::Value as Json;
+use std::process::{Command, Output};
+
+fn dmci(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dmci")).args(args).output().expect("the command runs")
+}
+
+fn stdout(args: &[&str]) -> String {
+    let output = dmci(args);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+const DECAY: &str = "(* a (exp (- (* b t))))";
+
+#[test]
+fn grad_prints_value_and_derivatives() {
+    let set = ["--set", "a=2.5", "--set", "b=0.8", "--set", "t=1"];
+    let args = [&["grad", "-e", DECAY, "--json"], &set[..]].concat();
+    let json: Json = serde_json::from_str(&stdout(&args)).unwrap();
+    let e = (-0.8f64).exp();
+    let close = |a: &Json, b: f64| assert!((a.as_f64().unwrap() - b).abs() < 1e-15, "{a} {b}");
+    close(&json["value"], 2.5 * e);
+    close(&json["grad"]["a"], e);
+    close(&json["grad"]["b"], -2.5 * e);
+    assert!(json["grad"].get("t").is_none(), "an exact input is not a parameter by default");
+    for mode in ["direct", "tower:2"] {
+        let other = stdout(&[&args[..], &["--mode", mode]].concat());
+        assert_eq!(serde_json::from_str::<Json>(&other).unwrap(), json);
+    }
+}
+
+#[test]
+fn grad_by_literals_shows_them_in_the_text() {
+    let text = stdout(&["grad", "-e", "(* 2.5 (+ 0.5 3))", "--wrt", "literals"]);
+    assert_eq!(text, "(* 2.5{3.500000e0} (+ 0.5{2.500000e0} 3))\nvalue  8.75\n");
+}
+
+#[test]
+fn grad_gives_second_derivatives() {
+    let args = ["grad", "-e", "(* x x y)", "--set", "x=3.", "--set", "y=2.", "--hessian", "--json"];
+    let json: Json = serde_json::from_str(&stdout(&args)).unwrap();
+    assert_eq!(json["hessian"]["rows"], serde_json::json!([[4.0, 6.0], [6.0, 0.0]]));
+}
+
+#[test]
+fn tape_shows_decisions() {
+    let text = stdout(&["tape", "-e", "(if (< x 1.) (* x x) x)", "--set", "x=0.5", "--plan"]);
+    assert!(text.contains("guard %2 true") && text.contains("= mul %0 %0") && text.contains("plan:"), "{text}");
+}
+
+#[test]
+fn eval_reports_rows_that_fail_and_keeps_the_others() {
+    let data = std::env::temp_dir().join(format!("dmci-eval-{}.csv", std::process::id()));
+    std::fs::write(&data, "x,n\n1.5,0\n2.5,1\n3.5,2\n").unwrap();
+    let program = "(params (a positive 2.0)) (* a x (vector-ref (vector 1. 10.) n))";
+    let output = dmci(&["eval", "-e", program, "--data", data.to_str().unwrap(), "--grad"]);
+    std::fs::remove_file(&data).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "value,d/da\n3.0,1.5\n50.0,25.0\nnan,nan\n");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.starts_with("row 3:\nerror[E0306]"), "{errors}");
+}
+
+#[test]
+fn wrong_tables_are_explained() {
+    let data = std::env::temp_dir().join(format!("dmci-bad-{}.csv", std::process::id()));
+    for (text, code) in [("x\n", "E0702"), ("x,y\n1\n", "E0702"), ("x,y\n1,\n", "E0702"), ("z\n1\n", "E0703")] {
+        std::fs::write(&data, text).unwrap();
+        let output = dmci(&["eval", "-e", "x", "--data", data.to_str().unwrap()]);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains(code) && output.status.code() == Some(1), "{text:?}: {errors}");
+    }
+    std::fs::remove_file(&data).unwrap();
+    let output = dmci(&["eval", "-e", "x", "--data", "/nowhere.csv"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("E0901"));
+}
