@@ -39,6 +39,7 @@ fn for_seeds(count: u64, check: impl Fn(u64) -> Option<String> + Sync) -> Vec<St
                         return;
                     }
                     if let Some(failure) = check(seed) {
+                        println!("{failure}");
                         failures.lock().expect("no thread panics with the lock").push(failure);
                     }
                 }
@@ -58,7 +59,7 @@ fn explain(seed: u64, forms: Vec<Sexp>, ways: Ways, bindings: &dmci::Bindings) -
 
 #[test]
 fn generated_programs_agree_in_all_modes() {
-    let count = if is_long() { 200_000 } else { 10_000 };
+    let count = if is_long() { 100_000 } else { 10_000 };
     let (values, errors, limits) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     let failures = for_seeds(count, |seed| {
         let depth = 3 + seed as usize % 3;

@@ -413,8 +413,9 @@ fn branches_off(old: &[Guard], new: &[Guard], guard: usize) -> bool {
     old.len() > guard
         && new.len() > guard
         && old[..guard] == new[..guard]
-        && old[guard].node == new[guard].node
-        && (old[guard].outcome != new[guard].outcome || old[guard].pinned && new[guard].pinned)
+        && (old[guard].node == new[guard].node && old[guard].outcome != new[guard].outcome
+            // The value itself is a constant of the tape, new or not, so the comparison may have moved.
+            || old[guard].pinned && new[guard].pinned)
 }
 
 impl Lanes for Call<'_> {

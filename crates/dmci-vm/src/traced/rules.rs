@@ -26,6 +26,10 @@ enum Rule {
     Deep(Native),
     /// It needs the numbers themselves: they are pinned.
     Pin,
+    /// It needs all numbers inside its second argument, a key.
+    PinKey,
+    /// It needs all numbers inside all arguments.
+    PinAll,
 }
 
 /// Runs a primitive while there is a tape.
@@ -33,6 +37,17 @@ pub(crate) fn run(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Er
     let plain = prims::table()[p as usize].run;
     match RULES[p as usize] {
         Rule::Deep(own) => own(world, args),
+        Rule::PinKey => {
+            let mut args = args.to_vec();
+            if let Some(key) = args.get_mut(1) {
+                *key = pinned(world, *key, 0)?;
+            }
+            plain(world, &args)
+        }
+        Rule::PinAll => {
+            let args = args.iter().map(|&v| pinned(world, v, 0)).collect::<Result<Vec<_>, _>>()?;
+            plain(world, &args)
+        }
         _ if !args.iter().any(|v| v.is_traced()) => plain(world, args),
         Rule::Structural => plain(world, args),
         Rule::Own(own) => own(world, args),
@@ -45,103 +60,17 @@ pub(crate) fn run(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Er
 
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let mut rules: FxHashMap<&str, Rule> = FxHashMap::default();
-    rules.extend(STRUCTURAL.iter().map(|&name| (name, Rule::Structural)));
+    // Primitives that work with the numbers they are given; all others pass values on, or ask for
+    // their types, or refuse a number, traced or not.
+    rules.extend(prims::numbers::PRIMITIVES.iter().map(|p| (p.name, Rule::Pin)));
+    rules.extend(prims::hashing::PRIMITIVES.iter().map(|p| (p.name, Rule::PinAll)));
+    let keyed = ["hash-table-set!", "hash-table-delete!", "hash-table-contains?", "%hash-table-ref"];
+    rules.extend(keyed.map(|name| (name, Rule::PinKey)));
     rules.extend(OWN.iter().map(|&(name, own)| (name, Rule::Own(own))));
     rules.extend(DEEP.iter().map(|&(name, own)| (name, Rule::Deep(own))));
     rules.extend(UNARY.iter().map(|&(name, _, own)| (name, Rule::Own(own))));
-    prims::table().iter().map(|p| rules.get(p.name).copied().unwrap_or(Rule::Pin)).collect()
+    prims::table().iter().map(|p| rules.get(p.name).copied().unwrap_or(Rule::Structural)).collect()
 });
-
-const STRUCTURAL: &[&str] = &[
-    // Containers and variables.
-    "cons",
-    "%cons",
-    "list",
-    "%list",
-    "cons*",
-    "list*",
-    "make-list",
-    "set-car!",
-    "set-cdr!",
-    "list-set!",
-    "append",
-    "%append",
-    "append!",
-    "concatenate",
-    "append-reverse",
-    "append-reverse!",
-    "alist-copy",
-    "vector",
-    "make-vector",
-    "vector-set!",
-    "vector-fill!",
-    "vector-grow",
-    "%list->vector",
-    "list->vector",
-    "%record",
-    "%record-ref",
-    "%record-set!",
-    "values",
-    "%values",
-    "%values->list",
-    "%make-forced",
-    "make-promise",
-    "%make-lazy",
-    "%promise-share!",
-    "%promise-content",
-    "%global-define!",
-    "%global-set!",
-    "%global-ref",
-    "%frame",
-    "%named",
-    "%note",
-    "%case-lambda",
-    "%set-handlers!",
-    "%set-winders!",
-    "%make-condition",
-    "%hash-table-ref",
-    // Output is filled in from the lane.
-    "%display",
-    "%write",
-    "%write-shared",
-    "%write-simple",
-    "%format",
-    // Types: a number is not any of these.
-    "procedure?",
-    "symbol?",
-    "string?",
-    "char?",
-    "vector?",
-    "bytevector?",
-    "pair?",
-    "null?",
-    "list?",
-    "promise?",
-    "%record?",
-    "hash-table?",
-    "eof-object?",
-    "environment?",
-    "error-object?",
-    "%unset?",
-    "port?",
-    "input-port?",
-    "output-port?",
-    "textual-port?",
-    "binary-port?",
-    "%wrong-type",
-    "%assertion-failed",
-    "%handler-returned",
-    "void",
-    "%expand",
-    "%expand-program",
-    // Derivatives inside programs.
-    "%leaf",
-    "%adjoints",
-    "%tangents",
-    "%derive-begin",
-    "%derive-end",
-    "stop-gradient",
-];
 
 /// Functions of one real that are operations of the tape; the middle column is the operation.
 const UNARY: &[(&str, Op, Native)] = &[
@@ -256,10 +185,6 @@ const OWN: &[(&str, Native)] = &[
     ("positive?", |w, a| against_zero(w, "positive?", a, greater)),
     ("negative?", |w, a| against_zero(w, "negative?", a, less)),
     ("not", |w, a| w.not(a[0])),
-    ("hash-table-set!", |w, a| {
-        let key = w.pin(a[1])?;
-        run_plain(w, "hash-table-set!", &[a[0], key, a[2]])
-    }),
 ];
 
 const DEEP: &[(&str, Native)] = &[
@@ -274,6 +199,15 @@ const DEEP: &[(&str, Native)] = &[
     ("assq", |w, a| association(w, "assq", a, same)),
     ("assv", |w, a| association(w, "assv", a, same)),
     ("%assoc", |w, a| association(w, "%assoc", a, deep_equal)),
+    ("assq-ref", |w, a| reference(w, "assq-ref", a, same)),
+    ("assv-ref", |w, a| reference(w, "assv-ref", a, same)),
+    ("assoc-ref", |w, a| reference(w, "assoc-ref", a, deep_equal)),
+    ("delq", |w, a| without(w, "delq", a, same, false)),
+    ("delv", |w, a| without(w, "delv", a, same, false)),
+    ("%delete", |w, a| without(w, "%delete", a, deep_equal, false)),
+    ("del-assq", |w, a| without(w, "del-assq", a, same, true)),
+    ("del-assv", |w, a| without(w, "del-assv", a, same, true)),
+    ("del-assoc", |w, a| without(w, "del-assoc", a, deep_equal, true)),
 ];
 
 /// Runs the ordinary form of a primitive.
@@ -448,4 +382,69 @@ fn association(world: &mut World, name: &str, args: &[Value], same: Same) -> Res
         rest = next;
     }
     Ok(Value::FALSE)
+}
+
+/// `(assq-ref alist key)`: the value, or false.
+fn reference(world: &mut World, name: &str, args: &[Value], same: Same) -> Result<Value, Error> {
+    run_plain(world, name, args)?;
+    let mut rest = args[0];
+    while let Some((entry, next)) = world.heap.uncons(rest) {
+        if let Some((key, value)) = world.heap.uncons(entry)
+            && same(world, key, args[1])?
+        {
+            return Ok(value);
+        }
+        rest = next;
+    }
+    Ok(Value::FALSE)
+}
+
+/// `(delete item list)`, or `(del-assv key alist)` if the items are compared by their keys.
+fn without(world: &mut World, name: &str, args: &[Value], same: Same, by_key: bool) -> Result<Value, Error> {
+    run_plain(world, name, args)?;
+    let mut kept = Vec::new();
+    for item in world.list(name, args[1])? {
+        let compared = if by_key { world.heap.car(item).unwrap_or(item) } else { item };
+        if !same(world, args[0], compared)? {
+            kept.push(item);
+        }
+    }
+    Ok(world.heap.list(&kept))
+}
+
+/// Structures nested deeper than this are not looked into for keys.
+const DEEPEST_KEY: usize = 200;
+
+/// A value with all traced numbers inside pinned; the value itself if there are none.
+fn pinned(world: &mut World, v: Value, depth: usize) -> Result<Value, Error> {
+    if v.is_traced() {
+        return world.pin(v);
+    }
+    if depth > DEEPEST_KEY {
+        return Ok(v);
+    }
+    if v.is_pair() {
+        let mut items = Vec::new();
+        let mut changed = false;
+        let mut rest = v;
+        while let Some((car, cdr)) = world.heap.uncons(rest) {
+            let item = pinned(world, car, depth + 1)?;
+            changed |= item != car;
+            items.push(item);
+            rest = cdr;
+            world.spend(1);
+            if items.len() > 1 << 20 {
+                return Ok(v);
+            }
+        }
+        let tail = pinned(world, rest, depth + 1)?;
+        changed |= tail != rest;
+        return Ok(if changed { world.heap.list_with_tail(&items, tail) } else { v });
+    }
+    if let Some(r) = world.heap.as_kind(v, Kind::Vector) {
+        let old: Vec<Value> = world.heap.fields(r).collect();
+        let items = old.iter().map(|&item| pinned(world, item, depth + 1)).collect::<Result<Vec<_>, _>>()?;
+        return Ok(if items == old { v } else { world.heap.vector(&items) });
+    }
+    Ok(v)
 }

@@ -1,0 +1,166 @@
+//! Generated programs on traced numbers: no program can tell them from plain ones, the tape is the
+//! same in every mode, and lanes together are lanes alone.
+
+use dmci::{Column, Datum, GradOptions, Interpreter, Mode, Model, ModelOptions, Program, RunOptions, Wrt};
+use dmci_fuzz::agree::small_limits;
+use dmci_fuzz::generator::{self, Options};
+use dmci_fuzz::sexp::text_of;
+
+const NAMES: [&str; 3] = ["a", "b", "c"];
+
+fn count(usual: u64) -> u64 {
+    if std::env::var_os("DMCI_LONG").is_some_and(|v| v != "0") { usual * 20 } else { usual }
+}
+
+/// A generated program whose value is the sum of all numbers in its last form's value.
+fn program(seed: u64) -> Program {
+    let inputs = NAMES.iter().map(|s| s.to_string()).collect();
+    let mut forms = generator::program(seed, &Options { inputs, ..Options::default() });
+    let last = forms.pop().map_or_else(|| "0.".to_string(), |form| text_of(&[form]));
+    Program::new(&format!(
+        "{}(let total ((x {last}))
+  (cond ((number? x) (if (and (exact? x) (> (abs x) 1000000)) 1. x))
+        ((pair? x) (+ (total (car x)) (total (cdr x))))
+        ((vector? x) (total (vector->list x)))
+        (else 0.)))",
+        text_of(&forms)
+    ))
+}
+
+fn point(seed: u64) -> [f64; 3] {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    [0; 3].map(|_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1u64 << 53) as f64 * 4.0 - 1.0
+    })
+}
+
+fn options(mode: Mode, x: &[f64; 3]) -> RunOptions {
+    let bindings = NAMES.iter().zip(x).map(|(n, &x)| (n.to_string(), Datum::Real(x))).collect();
+    RunOptions { mode, limits: small_limits(), bindings, ..RunOptions::default() }
+}
+
+fn traced(mode: Mode, x: &[f64; 3]) -> GradOptions {
+    let wrt = Wrt::Names(NAMES.iter().map(|s| s.to_string()).collect());
+    GradOptions { run: options(mode, x), wrt, hessian: false }
+}
+
+/// Bits of a value, with one NaN.
+fn bits(x: f64) -> u64 {
+    if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }
+}
+
+#[test]
+fn programs_cannot_tell_traced_numbers_from_plain_ones() {
+    let interpreter = Interpreter::shared();
+    let (mut numbers, mut errors) = (0, 0);
+    for seed in 0..count(2500) {
+        let (program, x) = (program(seed), point(seed));
+        let plain = interpreter.run(&program, &options(Mode::Direct, &x));
+        let recorded = interpreter.grad(&program, &traced(Mode::Direct, &x));
+        let context = || format!("seed {seed} at {x:?}:\n{}", program.text);
+        match (plain, recorded) {
+            (Ok(plain), Ok(recorded)) => {
+                numbers += 1;
+                let value = plain.value.as_f64().unwrap_or_else(|| panic!("{}", context()));
+                assert_eq!(bits(recorded.value), bits(value), "{}", context());
+                assert_eq!(recorded.output, plain.output, "{}", context());
+                recorded.tape.verify().unwrap_or_else(|e| panic!("{e}: {}", context()));
+            }
+            (Ok(plain), Err(failure)) => {
+                let code = failure.report.diagnostics[0].code;
+                // Only a number has a gradient.
+                assert!(
+                    plain.value.as_f64().is_none() && code == "E0303" || code.starts_with("E04"),
+                    "{failure}{}",
+                    context()
+                );
+                assert_eq!(failure.output, plain.output, "{}", context());
+            }
+            (Err(plain), Err(recorded)) => {
+                errors += 1;
+                let (p, r) = (&plain.report.diagnostics[0], &recorded.report.diagnostics[0]);
+                if !p.code.starts_with("E04") && !r.code.starts_with("E04") {
+                    assert_eq!((p.code, &p.message, p.span()), (r.code, &r.message, r.span()), "{}", context());
+                    assert_eq!(plain.output, recorded.output, "{}", context());
+                }
+            }
+            (Err(plain), Ok(_)) => {
+                assert!(plain.report.diagnostics[0].code.starts_with("E04"), "{plain}{}", context());
+            }
+        }
+    }
+    println!("{numbers} programs gave a number, {errors} an error");
+    assert!(numbers > 300, "{numbers}");
+}
+
+#[test]
+fn the_tape_is_the_same_in_every_mode() {
+    let interpreter = Interpreter::shared();
+    let mut compared = 0;
+    for seed in 0..count(2000) {
+        let (program, x) = (program(seed), point(seed));
+        let Ok(direct) = interpreter.grad(&program, &traced(Mode::Direct, &x)) else { continue };
+        let mut modes = vec![Mode::Dmci];
+        if seed % 10 == 0 {
+            modes.push(Mode::Tower(2));
+        }
+        for mode in modes {
+            match interpreter.grad(&program, &traced(mode.clone(), &x)) {
+                Ok(other) => {
+                    compared += 1;
+                    let context = || format!("seed {seed} in {mode} at {x:?}:\n{}", program.text);
+                    assert_eq!(other.tape.print(), direct.tape.print(), "{}", context());
+                    let all = |g: &[f64]| g.iter().map(|x| bits(*x)).collect::<Vec<_>>();
+                    assert_eq!(all(&other.flat), all(&direct.flat), "{}", context());
+                }
+                Err(failure) => {
+                    assert!(failure.report.diagnostics[0].code.starts_with("E04"), "seed {seed} in {mode}: {failure}");
+                }
+            }
+        }
+    }
+    println!("{compared} tapes compared");
+    assert!(compared > 200, "{compared}");
+}
+
+#[test]
+fn lanes_together_are_lanes_alone() {
+    let interpreter = Interpreter::shared();
+    let mut lanes = 0;
+    for seed in 0..count(400) {
+        let program = program(seed);
+        let points: Vec<[f64; 3]> = (0..9).map(|i| point(seed * 100 + i)).collect();
+        let column = |k: usize| Column::Reals(points.iter().map(|p| p[k]).collect());
+        let run = RunOptions { mode: Mode::Direct, limits: small_limits(), ..RunOptions::default() };
+        let model = Model::new(
+            program.clone(),
+            &["a"],
+            &["b", "c"],
+            ModelOptions { run, max_paths: 5, ..ModelOptions::default() },
+        );
+        // The parameter is shared by all lanes.
+        let a = points[0][0];
+        let batch = model.evaluate(&[a], &[column(1), column(2)], true).expect("the shapes are right");
+        for (lane, p) in points.iter().enumerate() {
+            let mut alone = traced(Mode::Direct, &[a, p[1], p[2]]);
+            alone.wrt = Wrt::Names(vec!["a".into()]);
+            let failed = batch.failures.iter().find(|f| f.0 == lane);
+            match (interpreter.grad(&program, &alone), failed) {
+                (Ok(alone), None) => {
+                    lanes += 1;
+                    let context = || format!("seed {seed} lane {lane} {p:?}:\n{}", program.text);
+                    assert_eq!(bits(batch.values[lane]), bits(alone.value), "{}", context());
+                    assert_eq!(bits(batch.gradients[lane]), bits(alone.flat[0]), "{}", context());
+                }
+                (Err(_), Some(_)) => {}
+                (Ok(_), Some((_, failure))) => panic!("seed {seed} lane {lane}: {failure}\n{}", program.text),
+                (Err(failure), None) => panic!("seed {seed} lane {lane} alone: {failure}\n{}", program.text),
+            }
+        }
+    }
+    println!("{lanes} lanes compared");
+    assert!(lanes > 500, "{lanes}");
+}
