@@ -39,7 +39,8 @@ cpu=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo 2>/dev/null | head -
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-"$target/release/language-bench" $quick $guile \
+# Steel makes its home directory when it starts: not in the user's.
+STEEL_HOME=$scratch "$target/release/language-bench" $quick $guile \
     --directory "$root/bench/language" \
     --dmci "$target/release/dmci" \
     --output "$result" \

@@ -25,11 +25,8 @@ fi
 
 [ -f "$HOME/.cargo/env" ] && . "$HOME/.cargo/env"
 if ! command -v cargo >/dev/null; then
-  echo "setup: installing Rust with rustup"
-  command -v curl >/dev/null || install curl ca-certificates ||
-    { echo "setup: install Rust from https://rustup.rs, then try again" >&2; exit 1; }
-  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal --default-toolchain none
-  . "$HOME/.cargo/env"
+  echo "setup: installing Rust"
+  install rustup || { echo "setup: install Rust with rustup, then try again" >&2; exit 1; }
 fi
 
 # rustup reads rust-toolchain.toml and fetches the version if it is missing.

@@ -38,7 +38,10 @@ pub const PRIMITIVES: &[Primitive] = &[
     fixed("jiffies-per-second", 0, |_, _| Ok(Value::fixnum(1_000_000))),
     fixed("%handlers", 0, |w, _| Ok(w.handlers)),
     fixed("%set-handlers!", 1, |w, a| {
-        w.list("%set-handlers!", a[0])?;
+        // Not the whole list: nested handlers would make that quadratic.
+        if !a[0].is_nil() && !a[0].is_pair() {
+            return Err(w.wrong_type("%set-handlers!", "a list", a[0]));
+        }
         w.handlers = a[0];
         Ok(Value::UNSPECIFIED)
     }),

@@ -3,10 +3,20 @@
 
 use dmci::{Cancel, Failure, Interpreter, Limits, Mode, Outcome, Program, RunOptions};
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The modes that must agree.
 pub const MODES: [Mode; 3] = [Mode::Direct, Mode::Dmci, Mode::Tower(2)];
+
+/// The modes that are fast enough for heavy work.
+pub const FAST: [Mode; 2] = [Mode::Direct, Mode::Dmci];
+
+/// Tests that measure time or memory run one after the other.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Options for a mode, with limits under which a wrong test does not stop the suite.
 pub fn options(mode: &Mode) -> RunOptions {

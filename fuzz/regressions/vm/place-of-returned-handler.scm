@@ -1,0 +1,1 @@
+(with-exception-handler (lambda e 1) (lambda () no-such-name))

@@ -1,0 +1,2 @@
+(define (f) (define-record-type r (mk v) r? (v r-v)) (r-v 65536))
+(f)

@@ -1,0 +1,1 @@
+((%set-handlers! 0) test-error)
