@@ -1,6 +1,10 @@
-; Serves the benchmark: reads "load NAME FILE" and "run NAME", answers "ready", or seconds and value.
+; Serves the benchmark: reads "load NAME FILE" and "run NAME", answers "ready", or
+; seconds on the clock, seconds of processor time, and the value.
 ; FILE is a module (bench NAME) that defines `work`. It is compiled, then loaded, before anything is timed.
 (use-modules (system base compile) (ice-9 rdelim))
+
+(define (seconds start end)
+  (exact->inexact (/ (- end start) internal-time-units-per-second)))
 
 (define (serve)
   (let ((request (read)))
@@ -12,10 +16,13 @@
            (display "ready"))
           ((run)
            (let* ((work (module-ref (resolve-module module #:ensure #f) 'work))
+                  (busy (get-internal-run-time))
                   (start (get-internal-real-time))
                   (value (work))
                   (end (get-internal-real-time)))
-             (display (exact->inexact (/ (- end start) internal-time-units-per-second)))
+             (display (seconds start end))
+             (display " ")
+             (display (seconds busy (get-internal-run-time)))
              (display " ")
              (write value))))
         (newline)

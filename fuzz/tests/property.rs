@@ -59,7 +59,7 @@ fn explain(seed: u64, forms: Vec<Sexp>, ways: Ways, bindings: &dmci::Bindings) -
 
 #[test]
 fn generated_programs_agree_in_all_modes() {
-    let count = if is_long() { 100_000 } else { 10_000 };
+    let count = if is_long() { 100_000 } else { 15_000 };
     let (values, errors, limits) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     let failures = for_seeds(count, |seed| {
         let depth = 3 + seed as usize % 3;

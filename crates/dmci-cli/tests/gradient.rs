@@ -1,5 +1,7 @@
 //! `grad`, `tape` and `eval` as a user runs them.
 
+#![allow(clippy::unwrap_used)]
+
 use serde_json::Value as Json;
 use std::process::{Command, Output};
 

@@ -160,7 +160,7 @@ impl Value {
 
     #[inline]
     pub fn as_fixnum(self) -> Option<i64> {
-        self.is_fixnum().then(|| ((self.0 << 16) as i64) >> 16)
+        self.is_fixnum().then_some(((self.0 << 16) as i64) >> 16)
     }
 
     #[inline]

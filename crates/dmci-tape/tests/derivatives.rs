@@ -1,5 +1,7 @@
 //! Every operation's derivative: against 50-digit arithmetic, at its edges, and a second time.
 
+#![allow(clippy::unwrap_used)]
+
 use dmci_ops::{Build, Op};
 use dmci_tape::{LeafKind, NodeId, Recorder, adjoints, gradient, tangents};
 

@@ -153,6 +153,7 @@ impl Vm {
         loop {
             // SAFETY: the last instruction of every path returns, calls in tail position or jumps.
             let instr = unsafe { *ip };
+            // SAFETY: as above; one past the last instruction is never read.
             ip = unsafe { ip.add(1) };
             match instr {
                 // SAFETY: constant indices were relocated when the code was loaded.

@@ -173,7 +173,7 @@ pub(crate) fn run_forms(vm: &mut Vm, forms: Value, options: &RunOptions) -> Resu
         Mode::Direct | Mode::Tower(0) => {
             let given = given_names(vm, options);
             let code = compile_and_load(vm, forms, Origin::User, USER, &given)?;
-            vm.run_code(code).map_err(|e| all_errors(vm, e))
+            vm.run_code(code).map_err(|e| all_errors(vm, *e))
         }
         Mode::Dmci => evaluate(vm, forms, 1),
         Mode::Tower(levels) => evaluate(vm, forms, *levels),
@@ -253,7 +253,7 @@ pub(crate) fn evaluate(vm: &mut Vm, forms: Value, levels: u32) -> Result<Value, 
     let evaluator = system_procedure(vm, "evaluate-program")?;
     let (forms, environment) = tower(vm, forms, levels)?;
     let environment = environment_object(&mut vm.world, environment);
-    vm.call(evaluator, &[forms, environment]).map_err(|e| all_errors(vm, e))
+    vm.call(evaluator, &[forms, environment]).map_err(|e| all_errors(vm, *e))
 }
 
 /// The forms that the compiled evaluator gets, and the environment they belong in.
@@ -287,12 +287,12 @@ fn system_environment(vm: &mut Vm) -> EnvironmentId {
 }
 
 /// Syntax errors that a run met are reported all at once, as reading and checking do.
-fn all_errors(vm: &mut Vm, error: Error) -> Vec<Diagnostic> {
+fn all_errors(vm: &mut Vm, error: Diagnostic) -> Vec<Diagnostic> {
     let more = std::mem::take(&mut vm.world.syntax_errors);
-    if !more.is_empty() && more[0] == *error {
+    if !more.is_empty() && more[0] == error {
         return more;
     }
-    vec![*error]
+    vec![error]
 }
 
 /// Runs forms through an evaluator that the user wrote.

@@ -79,12 +79,15 @@ pub struct Model {
     recordings: AtomicU64,
 }
 
+/// A path and the guard at which lanes leave it.
+type Edge = (usize, u32);
+
 /// The recorded paths of one signature.
 #[derive(Debug, Default)]
 struct PathTree {
     paths: Vec<Arc<Path>>,
     /// From a path and the guard that failed on it to the next path.
-    edges: FxHashMap<(usize, u32), usize>,
+    edges: FxHashMap<Edge, usize>,
 }
 
 /// One recorded path.
@@ -143,9 +146,8 @@ impl Model {
 
     fn check(&self, params: &[f64], columns: &[Column]) -> Result<usize, Report> {
         let wrong = |message: String| Report::of(*Diagnostic::error("E0910", message));
-        if self.params.is_empty() && !params.is_empty()
-            || !self.params.is_empty() && params.len() % self.params.len() != 0
-        {
+        // Without parameters only no number at all fits.
+        if !params.len().is_multiple_of(self.params.len()) {
             return Err(wrong(format!(
                 "{} numbers do not fill sets of {} parameters",
                 params.len(),
@@ -327,7 +329,7 @@ impl Call<'_> {
         };
         let mut workspace = Workspace::default();
         // Path to run, the guard that led to it (none for the first), and the lanes.
-        let mut queue: Vec<(Option<(usize, u32)>, Vec<usize>)> = vec![(None, lanes)];
+        let mut queue: Vec<(Option<Edge>, Vec<usize>)> = vec![(None, lanes)];
         while let Some((from, lanes)) = queue.pop() {
             let Some((index, path, rest)) = self.find_path(&tree, from, lanes) else { continue };
             let plan = if self.gradients { &path.gradient } else { &path.value };
@@ -348,7 +350,7 @@ impl Call<'_> {
     fn find_path(
         &mut self,
         tree: &RwLock<PathTree>,
-        from: Option<(usize, u32)>,
+        from: Option<Edge>,
         mut lanes: Vec<usize>,
     ) -> Option<(usize, Arc<Path>, Vec<usize>)> {
         let known = |tree: &PathTree| match from {

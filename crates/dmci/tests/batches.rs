@@ -1,5 +1,7 @@
 //! Batches: lanes together give the bits of lanes alone, whatever paths they take.
 
+#![allow(clippy::unwrap_used)]
+
 use dmci::{Column, Datum, GradOptions, Interpreter, Mode, Model, ModelOptions, Passes, Program, RunOptions, Wrt};
 
 /// Value and gradient of one lane, walked alone.

@@ -1,5 +1,7 @@
 //! Scientific models as language models write them give their expected values in every mode.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{options, run_with, shared};

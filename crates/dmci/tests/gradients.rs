@@ -1,5 +1,7 @@
 //! Gradients of the corpus, in every mode, and the identity of tapes.
 
+#![allow(clippy::unwrap_used)]
+
 use dmci::{Datum, GradOptions, Interpreter, Mode, Program, RunOptions, Wrt};
 use serde_json::Value as Json;
 use std::path::PathBuf;

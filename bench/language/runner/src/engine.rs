@@ -1,5 +1,6 @@
 //! The systems that are compared, each behind the same two steps: prepare a program, then run it.
 
+use crate::clock::{Lap, Stopwatch};
 use crate::program::Program;
 use dmci::{Interpreter, Mode, RunOptions};
 use std::error::Error;
@@ -7,11 +8,11 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use steel::steel_vm::engine::Engine as Steel;
 
 /// How long a run took, and the value as text.
-pub type Run = (Duration, String);
+pub type Run = (Lap, String);
 
 /// A system that runs programs.
 pub trait Engine {
@@ -47,10 +48,10 @@ impl Engine for Dmci {
     }
 
     fn run(&mut self, program: &Program) -> Result<Run, Box<dyn Error>> {
-        let start = Instant::now();
+        let watch = Stopwatch::start();
         let program = dmci::Program::new(program.text.as_str());
         let outcome = Interpreter::shared().run(&program, &self.options)?;
-        Ok((start.elapsed(), outcome.text))
+        Ok((watch.lap(), outcome.text))
     }
 }
 
@@ -76,9 +77,9 @@ impl Engine for SteelEngine {
     }
 
     fn run(&mut self, _: &Program) -> Result<Run, Box<dyn Error>> {
-        let start = Instant::now();
+        let watch = Stopwatch::start();
         let value = self.0.call_function_by_name_with_args("work", Vec::new()).map_err(|e| e.to_string())?;
-        Ok((start.elapsed(), value.to_string()))
+        Ok((watch.lap(), value.to_string()))
     }
 }
 
@@ -133,8 +134,11 @@ impl Engine for Guile {
 
     fn run(&mut self, program: &Program) -> Result<Run, Box<dyn Error>> {
         let answer = self.ask(&format!("run {}", program.name))?;
-        let (seconds, value) = answer.split_once(' ').ok_or("guile's answer has no value")?;
-        Ok((Duration::from_secs_f64(seconds.parse()?), value.to_owned()))
+        let mut parts = answer.splitn(3, ' ');
+        let mut next = || parts.next().ok_or("guile's answer is too short");
+        let wall = Duration::from_secs_f64(next()?.parse()?);
+        let cpu = Duration::from_secs_f64(next()?.parse()?);
+        Ok((Lap { wall, cpu }, next()?.to_owned()))
     }
 }
 

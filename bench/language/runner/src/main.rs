@@ -1,5 +1,6 @@
 //! Runs the benchmark programs in dmci and its peers side by side, and writes what came out.
 
+mod clock;
 mod engine;
 mod latency;
 mod program;
@@ -8,8 +9,7 @@ mod statistics;
 
 use engine::{Dmci, Engine, Guile, SteelEngine};
 use program::Program;
-use report::{Latencies, Report, Row};
-use statistics::Times;
+use report::{Column, Latencies, Report, Row};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::PathBuf;
@@ -64,22 +64,24 @@ fn options() -> Result<Options, Box<dyn Error>> {
 /// All engines on one program, in turn, so that a busy moment of the machine hits them all.
 fn measure(engines: &mut [Box<dyn Engine>], program: &Program, rounds: usize) -> Result<Row, Box<dyn Error>> {
     let failed = |engine: &dyn Engine, e| format!("{} in {}: {e}", program.name, engine.name());
-    let mut columns: Vec<(&'static str, Times, String)> = Vec::new();
+    let mut columns = Vec::new();
+    let mut values = Vec::new();
     for engine in engines.iter_mut() {
         engine.prepare(program).map_err(|e| failed(&**engine, e))?;
         let (_, value) = engine.run(program).map_err(|e| failed(&**engine, e))?;
-        columns.push((engine.name(), Times::default(), value));
+        columns.push(Column::new(engine.name()));
+        values.push(value);
     }
     for _ in 0..rounds {
-        for (engine, (_, times, _)) in engines.iter_mut().zip(&mut columns) {
-            times.push(engine.run(program).map_err(|e| failed(&**engine, e))?.0);
+        for (engine, column) in engines.iter_mut().zip(&mut columns) {
+            column.push(engine.run(program).map_err(|e| failed(&**engine, e))?.0);
         }
     }
-    let value = columns[0].2.clone();
-    if let Some((name, _, other)) = columns.iter().find(|c| !same(&c.2, &value)) {
-        return Err(format!("{}: {} gives {value}, {name} gives {other}", program.name, columns[0].0).into());
+    if let Some(i) = values.iter().position(|v| !same(v, &values[0])) {
+        let [first, other] = [0, i].map(|i| format!("{} gives {}", columns[i].engine, values[i]));
+        return Err(format!("{}: {first}, {other}", program.name).into());
     }
-    Ok(Row { program: program.name, value, columns: columns.into_iter().map(|c| (c.0, c.1)).collect() })
+    Ok(Row { program: program.name, value: values.swap_remove(0), columns })
 }
 
 /// The same text, or reals that agree but for rounding: Steel divides by an integer in its own way.

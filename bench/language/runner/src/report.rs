@@ -1,5 +1,6 @@
 //! The results as a table and as JSON.
 
+use crate::clock::Lap;
 use crate::statistics::Times;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -12,17 +13,40 @@ pub struct Row {
     /// The value that all engines gave.
     pub value: String,
     /// The times of each engine.
-    pub columns: Vec<(&'static str, Times)>,
+    pub columns: Vec<Column>,
 }
 
-impl Row {
-    fn times(&self, engine: &str) -> Option<&Times> {
-        self.columns.iter().find(|c| c.0 == engine).map(|c| &c.1)
+/// The times of one engine on one program.
+pub struct Column {
+    /// The engine.
+    pub engine: &'static str,
+    wall: Times,
+    cpu: Times,
+}
+
+impl Column {
+    /// Without times yet.
+    pub fn new(engine: &'static str) -> Column {
+        Column { engine, wall: Times::default(), cpu: Times::default() }
     }
 
+    /// Adds a run.
+    pub fn push(&mut self, lap: Lap) {
+        self.wall.push(lap.wall);
+        self.cpu.push(lap.cpu);
+    }
+}
+
+/// Which of the two times is meant.
+type Clock = fn(&Column) -> &Times;
+const WALL: Clock = |column| &column.wall;
+const CPU: Clock = |column| &column.cpu;
+
+impl Row {
     /// How many times the time of `b` the engine `a` needs, by their shortest times.
-    fn ratio(&self, a: &str, b: &str) -> Option<f64> {
-        Some(self.times(a)?.minimum() / self.times(b)?.minimum())
+    fn ratio(&self, a: &str, b: &str, clock: Clock) -> Option<f64> {
+        let shortest = |engine| Some(clock(self.columns.iter().find(|c| c.engine == engine)?).minimum());
+        Some(shortest(a)? / shortest(b)?)
     }
 }
 
@@ -60,7 +84,7 @@ impl Report {
         let mut goals = Vec::new();
         for row in &self.rows {
             for (a, b, limit) in RATIOS {
-                if let (Some(limit), Some(ratio)) = (limit, row.ratio(a, b)) {
+                if let (Some(limit), Some(ratio)) = (limit, row.ratio(a, b, WALL)) {
                     goals.push((format!("{} {a}/{b}", row.program), limit, ratio));
                 }
             }
@@ -74,16 +98,29 @@ impl Report {
     /// For people.
     pub fn table(&self) -> String {
         let mut out = String::new();
-        let repeats = self.rows.first().and_then(|r| r.columns.first()).map_or(0, |c| c.1.count());
-        let _ = writeln!(out, "milliseconds: minimum (median) of {repeats} interleaved runs; ratios of minima\n");
+        let repeats = self.rows.first().and_then(|r| r.columns.first()).map_or(0, |c| c.wall.count());
+        let _ = writeln!(out, "milliseconds: minimum (median) of {repeats} interleaved runs; ratios of minima");
+        for (title, clock) in [("on the clock", WALL), ("processor time", CPU)] {
+            let _ = writeln!(out, "\n{title}");
+            self.programs(&mut out, clock);
+        }
+        self.rest(&mut out);
+        out
+    }
+
+    fn programs(&self, out: &mut String, clock: Clock) {
         let mut heads: Vec<String> = vec!["program".to_owned()];
-        heads.extend(self.rows.iter().take(1).flat_map(|r| r.columns.iter().map(|c| c.0.to_owned())));
+        heads.extend(self.rows.iter().take(1).flat_map(|r| r.columns.iter().map(|c| c.engine.to_owned())));
         heads.extend(RATIOS.iter().map(|(a, b, _)| format!("{a}/{b}")));
         let mut lines = vec![heads];
         for row in &self.rows {
             let mut line = vec![row.program.to_owned()];
-            line.extend(row.columns.iter().map(|c| format!("{:.1} ({:.1})", c.1.minimum() * 1e3, c.1.median() * 1e3)));
-            line.extend(RATIOS.iter().map(|(a, b, _)| row.ratio(a, b).map_or("-".to_owned(), |r| format!("{r:.2}"))));
+            line.extend(row.columns.iter().map(|c| {
+                let times = clock(c);
+                format!("{:.1} ({:.1})", times.minimum() * 1e3, times.median() * 1e3)
+            }));
+            let ratio = |r: Option<f64>| r.map_or("-".to_owned(), |r| format!("{r:.2}"));
+            line.extend(RATIOS.iter().map(|(a, b, _)| ratio(row.ratio(a, b, clock))));
             lines.push(line);
         }
         let columns = lines[0].len();
@@ -93,6 +130,9 @@ impl Report {
             let cells: Vec<String> = line.iter().zip(&widths).map(|(cell, &w)| format!("{cell:>w$}")).collect();
             let _ = writeln!(out, "{}", cells.join("  "));
         }
+    }
+
+    fn rest(&self, out: &mut String) {
         let l = &self.latencies;
         let _ = writeln!(out);
         for (what, times, unit, scale) in [
@@ -108,7 +148,6 @@ impl Report {
         for (what, limit, reached) in missed {
             let _ = writeln!(out, "  {what}: {reached:.3e}, limit {limit:.0e}");
         }
-        out
     }
 
     /// For machines; times in seconds.
@@ -117,10 +156,13 @@ impl Report {
             .rows
             .iter()
             .map(|row| {
-                let times: BTreeMap<_, _> = row.columns.iter().map(|c| (c.0, summary(&c.1))).collect();
-                let ratios: BTreeMap<_, _> =
-                    RATIOS.iter().map(|(a, b, _)| (format!("{a}/{b}"), row.ratio(a, b).map(rounded))).collect();
-                (row.program.to_owned(), json!({ "value": row.value, "seconds": times, "ratios": ratios }))
+                let of = |clock: Clock| {
+                    let times: BTreeMap<_, _> = row.columns.iter().map(|c| (c.engine, summary(clock(c)))).collect();
+                    let ratio = |(a, b, _)| (format!("{a}/{b}"), row.ratio(a, b, clock).map(rounded));
+                    let ratios: BTreeMap<_, _> = RATIOS.into_iter().map(ratio).collect();
+                    json!({ "seconds": times, "ratios": ratios })
+                };
+                (row.program.to_owned(), json!({ "value": row.value, "clock": of(WALL), "processor": of(CPU) }))
             })
             .collect();
         let l = &self.latencies;

@@ -124,8 +124,8 @@ impl Generator<'_> {
         if !has_instruction(name, node.inputs.len()) {
             return false;
         }
-        match node.inputs.as_slice() {
-            &[s] => {
+        match *node.inputs.as_slice() {
+            [s] => {
                 let s = self.operand(s, at);
                 if name == "note" {
                     self.emit(Instr::Note { s });
@@ -142,7 +142,7 @@ impl Generator<'_> {
                 };
                 self.emit_at(instr, node.place);
             }
-            &[a, b] => {
+            [a, b] => {
                 if let (Some(i), "+" | "-") = (self.immediate(b), name) {
                     let a = self.operand(a, at);
                     let d = self.allocate(node.id, at + 1, None);
@@ -169,7 +169,7 @@ impl Generator<'_> {
                 };
                 self.emit_at(instr, node.place);
             }
-            &[v, i, s] => {
+            [v, i, s] => {
                 let v = self.operand(v, at);
                 let i = self.operand(i, at);
                 let s = self.operand(s, at);
