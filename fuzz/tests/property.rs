@@ -1,5 +1,7 @@
 //! Generated programs give the same in every mode: value to the last bit, output, error, place.
 
+#![allow(clippy::unwrap_used)]
+
 use dmci::{Datum, Mode};
 use dmci_fuzz::agree::{self, Seen, Ways};
 use dmci_fuzz::generator::{self, Options};

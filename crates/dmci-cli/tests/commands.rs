@@ -1,5 +1,7 @@
 //! What the commands do when all is well, and how runs are stopped.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use serde_json::{Value as Json, json};

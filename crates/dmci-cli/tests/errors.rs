@@ -6,6 +6,8 @@
 //! Programs are also run in the other modes, which must give the same JSON: the same error at the
 //! same place. Only limits may strike elsewhere.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use std::path::Path;

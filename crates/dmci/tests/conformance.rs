@@ -2,6 +2,8 @@
 //!
 //! `DMCI_BLESS=1 cargo test --test conformance` rewrites `docs/conformance.md`.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{options, root, run_with, summary};
