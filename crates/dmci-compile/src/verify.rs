@@ -216,3 +216,49 @@ impl Checker<'_> {
         self.define(node.id)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Type;
+    use dmci_data::SpanId;
+
+    fn node(id: u32, op: Op, inputs: &[u32]) -> Node {
+        let inputs = inputs.iter().map(|&i| NodeId(i)).collect();
+        Node { id: NodeId(id), op, inputs, ty: Type::Any, place: SpanId(0) }
+    }
+
+    /// A program of these nodes whose second function takes one capture.
+    fn check(nodes: Vec<Node>) -> Result<(), String> {
+        let function = |nodes: Vec<Node>, captures| Function {
+            name: None,
+            params: 0,
+            rest: false,
+            captures,
+            nodes: nodes.len() as u32,
+            labels: 0,
+            body: Region { end: End::Yield(nodes[0].id), nodes },
+        };
+        let functions = vec![function(nodes, 0), function(vec![node(0, Op::Capture(0), &[])], 1)];
+        let graph = Graph { functions, constants: vec![Constant::Nil], ..Graph::default() };
+        verify(&graph, &PrimitiveSet::default())
+    }
+
+    #[test]
+    fn a_patch_must_fit_its_closure() {
+        let with_patch = |i, target| {
+            check(vec![node(0, Op::Const(0), &[]), node(1, Op::Closure(1), &[0]), node(2, Op::Patch(i), &[target, 0])])
+        };
+        assert_eq!(with_patch(0, 1), Ok(()));
+        assert!(with_patch(1, 1).is_err(), "beyond the captures");
+        assert!(with_patch(0, 0).is_err(), "not a closure");
+    }
+
+    #[test]
+    fn nodes_are_defined_before_they_are_used_and_once() {
+        assert!(check(vec![node(0, Op::Const(0), &[]), node(1, Op::CellRef { checked: false }, &[2])]).is_err());
+        assert!(check(vec![node(0, Op::Const(0), &[]), node(0, Op::Const(0), &[])]).is_err());
+        assert!(check(vec![node(0, Op::Const(7), &[])]).is_err());
+        assert!(check(vec![node(0, Op::Call, &[])]).is_err());
+    }
+}

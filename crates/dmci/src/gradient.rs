@@ -7,7 +7,6 @@ use crate::report::Report;
 use crate::schema;
 use dmci_data::{Diagnostic, Heap, Kind, Origin, Value};
 use dmci_tape::{LeafKind, NodeId, Tape, adjoints, gradient};
-use dmci_vm::environment::USER;
 use dmci_vm::{Vm, World};
 
 /// What to differentiate by.
@@ -195,15 +194,7 @@ fn trace_names(
             let message = format!("{name} is not a number, nor a list or vector of numbers");
             return Err(vec![*Diagnostic::error("E0701", message).help("differentiate by numbers")]);
         };
-        let world = &mut vm.world;
-        let symbol = world.heap.symbols.intern(name);
-        let cell = world.environments.cell(&mut world.heap, USER, symbol);
-        if let Some(r) = cell.as_object() {
-            world.heap.store(r, 0, traced);
-        }
-        if let Some(environment) = world.environments.get_mut(USER) {
-            environment.syntax.preset(symbol);
-        }
+        interpreter::bind(&mut vm.world, name, traced);
         if !run.bindings.iter().any(|(n, _)| n == name) {
             run.bindings.push((name.clone(), datum));
         }

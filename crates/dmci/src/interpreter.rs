@@ -12,7 +12,7 @@ use dmci_syntax::expand::{self, nesting_depth};
 use dmci_syntax::reader;
 use dmci_vm::environment::{EnvironmentId, USER};
 use dmci_vm::prims::evaluation::environment_object;
-use dmci_vm::{Cancel, Image, Limits, Vm, deep};
+use dmci_vm::{Cancel, Image, Limits, Vm, World, deep};
 use std::sync::{Arc, LazyLock, Mutex};
 
 /// How to run a program.
@@ -94,18 +94,10 @@ impl Interpreter {
         let limits = options.limits.for_levels(options.mode.levels());
         vm.configure(limits, options.cancel.clone(), options.seed);
         for (name, datum) in &options.bindings {
-            let world = &mut vm.world;
-            let symbol = world.heap.symbols.intern(name);
             let value = datum
-                .to_value(&mut world.heap)
+                .to_value(&mut vm.world.heap)
                 .ok_or_else(|| Report::of(*Diagnostic::error("E0701", format!("{name} cannot be given this value"))))?;
-            let cell = world.environments.cell(&mut world.heap, USER, symbol);
-            if let Some(r) = cell.as_object() {
-                world.heap.store(r, 0, value);
-            }
-            if let Some(environment) = world.environments.get_mut(USER) {
-                environment.syntax.preset(symbol);
-            }
+            bind(&mut vm.world, name, value);
         }
         Ok(vm)
     }
@@ -184,6 +176,18 @@ pub(crate) fn run_forms(vm: &mut Vm, forms: Value, options: &RunOptions) -> Resu
                 errors
             })
         }
+    }
+}
+
+/// Gives a global name of the program a value from outside.
+pub(crate) fn bind(world: &mut World, name: &str, value: Value) {
+    let symbol = world.heap.symbols.intern(name);
+    let cell = world.environments.cell(&mut world.heap, USER, symbol);
+    if let Some(r) = cell.as_object() {
+        world.heap.store(r, 0, value);
+    }
+    if let Some(environment) = world.environments.get_mut(USER) {
+        environment.syntax.preset(symbol);
     }
 }
 

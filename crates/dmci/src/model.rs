@@ -14,7 +14,6 @@ use dmci_exec::{Lanes, Plan, Workspace};
 use dmci_ops::Build;
 use dmci_tape::passes::Passes;
 use dmci_tape::{Guard, LeafKind, NodeId, Tape, gradient};
-use dmci_vm::environment::USER;
 use dmci_vm::{Vm, World};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -184,12 +183,12 @@ impl Model {
         let mut run = self.options.run.clone();
         for (name, &x) in self.params.iter().zip(params) {
             let leaf = vm.world.traced_leaf(name, LeafKind::Param, x);
-            bind(&mut vm.world, name, leaf);
+            interpreter::bind(&mut vm.world, name, leaf);
             run.bindings.push((name.clone(), Datum::Real(x)));
         }
         for (name, datum) in self.inputs.iter().zip(row) {
             let value = trace_reals(&mut vm.world, datum, name);
-            bind(&mut vm.world, name, value);
+            interpreter::bind(&mut vm.world, name, value);
             run.bindings.push((name.clone(), datum.clone()));
         }
         let forms = interpreter::read(vm, &self.program, Origin::User)?;
@@ -217,17 +216,6 @@ impl Model {
         with_gradient.outputs.extend(parts.into_iter().map(|part| part.unwrap_or(zero)));
         let gradient = Plan::new(&self.options.passes.run(&with_gradient));
         Ok(Path { guards: tape.guards, value, gradient })
-    }
-}
-
-fn bind(world: &mut World, name: &str, value: Value) {
-    let symbol = world.heap.symbols.intern(name);
-    let cell = world.environments.cell(&mut world.heap, USER, symbol);
-    if let Some(r) = cell.as_object() {
-        world.heap.store(r, 0, value);
-    }
-    if let Some(environment) = world.environments.get_mut(USER) {
-        environment.syntax.preset(symbol);
     }
 }
 

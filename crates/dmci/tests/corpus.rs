@@ -4,23 +4,12 @@
 
 mod common;
 
-use common::{options, run_with, shared};
-use dmci::{Bindings, Datum, Mode};
+use common::{datum, options, run_with, shared};
+use dmci::{Bindings, Mode};
 use serde_json::Value as Json;
 use std::time::{Duration, Instant};
 
 const TOLERANCE: f64 = 1e-9;
-
-/// JSON integers are exact, JSON floats are reals, arrays are lists.
-fn datum(json: &Json) -> Datum {
-    match json {
-        Json::Number(n) => n.as_i64().map_or_else(|| Datum::Real(n.as_f64().unwrap()), Datum::Integer),
-        Json::Array(items) => Datum::list(items.iter().map(datum).collect()),
-        Json::String(s) => Datum::String(s.clone()),
-        Json::Bool(b) => Datum::Bool(*b),
-        other => panic!("no datum for {other}"),
-    }
-}
 
 /// The values of one example: parameters first, then inputs.
 fn bindings(model: &Json, example: &Json) -> Bindings {

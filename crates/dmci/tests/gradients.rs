@@ -2,31 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
+use common::{datum, shared};
 use dmci::{Datum, GradOptions, Interpreter, Mode, Program, RunOptions, Wrt};
 use serde_json::Value as Json;
-use std::path::PathBuf;
-
-fn shared(file: &str) -> Option<String> {
-    let root = std::env::var("DMCI_SHARED")
-        .map(PathBuf::from)
-        .unwrap_or_else(|_| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"));
-    let path = root.join(file);
-    let text = std::fs::read_to_string(&path).ok();
-    if text.is_none() {
-        println!("skipped: {} is not there", path.display());
-    }
-    text
-}
-
-fn datum(json: &Json) -> Datum {
-    match json {
-        Json::Number(n) => n.as_i64().map_or_else(|| Datum::Real(n.as_f64().unwrap()), Datum::Integer),
-        Json::Array(items) => Datum::list(items.iter().map(datum).collect()),
-        Json::Bool(b) => Datum::Bool(*b),
-        Json::String(s) => Datum::String(s.clone()),
-        other => panic!("unexpected {other}"),
-    }
-}
 
 /// The corpus: id, program, parameter names, and per example bindings, value and gradient.
 #[allow(clippy::type_complexity)]

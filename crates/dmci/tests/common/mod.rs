@@ -1,7 +1,7 @@
 //! What the integration tests share: runs in every mode, and outcomes that can be compared.
 #![allow(dead_code)] // every test file uses its own part
 
-use dmci::{Cancel, Failure, Interpreter, Limits, Mode, Outcome, Program, RunOptions};
+use dmci::{Cancel, Datum, Failure, Interpreter, Limits, Mode, Outcome, Program, RunOptions};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -151,4 +151,17 @@ pub fn shared(name: &str) -> Option<String> {
         println!("skipped: {} is not there (set DMCI_SHARED)", path.display());
     }
     text
+}
+
+/// A binding of the corpus: JSON integers are exact, arrays are lists.
+pub fn datum(json: &serde_json::Value) -> Datum {
+    match json {
+        serde_json::Value::Number(n) => n
+            .as_i64()
+            .map_or_else(|| Datum::Real(n.as_f64().expect("a JSON number is an integer or a real")), Datum::Integer),
+        serde_json::Value::Array(items) => Datum::list(items.iter().map(datum).collect()),
+        serde_json::Value::String(s) => Datum::String(s.clone()),
+        serde_json::Value::Bool(b) => Datum::Bool(*b),
+        other => panic!("no datum for {other}"),
+    }
 }
