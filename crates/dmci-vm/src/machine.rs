@@ -43,7 +43,6 @@ pub struct Vm {
     image: Arc<Image>,
     limits: Limits,
     max_slots: usize,
-    cancel: Cancel,
     fuel_left: u64,
     slice: i64,
     deadline: Option<Instant>,
@@ -62,6 +61,7 @@ impl Vm {
             error_place: None,
             syntax_errors: Vec::new(),
             recording: None,
+            cancel: Cancel::default(),
             procedure_names: image.procedure_names.clone(),
         };
         Vm {
@@ -78,7 +78,6 @@ impl Vm {
             image: image.clone(),
             limits: Limits::default(),
             max_slots: 0,
-            cancel: Cancel::default(),
             fuel_left: 0,
             slice: 0,
             deadline: None,
@@ -112,7 +111,7 @@ impl Vm {
     pub fn configure(&mut self, limits: Limits, cancel: Cancel, seed: u64) {
         self.limits = limits;
         self.max_slots = limits.depth.saturating_mul(16).max(1024);
-        self.cancel = cancel;
+        self.world.cancel = cancel;
         self.fuel_left = limits.fuel;
         self.deadline = Instant::now().checked_add(limits.time);
         self.world.heap.set_limit(limits.heap);
@@ -232,9 +231,7 @@ impl Vm {
                 .help("look for a loop that does not end, or raise the limit with --fuel"));
         }
         self.fuel_left -= used;
-        if self.cancel.is_cancelled() {
-            return Err(Diagnostic::error("E0409", "the run was cancelled"));
-        }
+        self.world.check_cancelled()?;
         if self.deadline.is_some_and(|d| Instant::now() >= d) {
             let limit = self.limits.time.as_secs_f64();
             return Err(Diagnostic::error("E0405", format!("the program ran for more than {limit} s"))

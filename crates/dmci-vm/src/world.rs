@@ -2,6 +2,7 @@
 //! so a primitive can read its arguments from the stack while it changes the world.
 
 use crate::environment::Environments;
+use crate::limits::Cancel;
 use crate::traced::Recording;
 use dmci_data::{Diagnostic, Error, Heap, Kind, Place, Value};
 use dmci_syntax::printer;
@@ -24,6 +25,8 @@ pub struct World {
     pub winders: Value,
     /// Where the error is that a primitive is about to report, if it knows better than the machine.
     pub error_place: Option<Place>,
+    /// Set by others to stop the run; the machine looks between calls, long primitives inside.
+    pub cancel: Cancel,
     /// The tape, while there is one.
     pub recording: Option<Box<Recording>>,
     /// All errors of the last expansion that failed; the first of them is the one that was raised.
@@ -40,6 +43,11 @@ impl World {
     /// The VM looks up right after the primitive returns.
     pub fn spend(&mut self, steps: usize) {
         self.heap.poll -= steps as i64;
+    }
+
+    /// An error if the run was cancelled.
+    pub fn check_cancelled(&self) -> Result<(), Error> {
+        if self.cancel.is_cancelled() { Err(Diagnostic::error("E0409", "the run was cancelled")) } else { Ok(()) }
     }
 
     /// The name of a procedure.

@@ -17,6 +17,10 @@ const MODES: [Mode; 2] = [Mode::Direct, Mode::Dmci];
 /// Share of tests that must pass in every section and mode.
 const REQUIRED: f64 = 0.95;
 
+/// Tests that fail by design (see the deviations in `docs/reference.md`): shown, but not held
+/// against their section.
+const BY_DESIGN: &[&str] = &["current-second is a real after the year 2020"];
+
 struct Test {
     name: String,
     /// `None`: an error is expected.
@@ -140,8 +144,9 @@ fn every_section_conforms_in_both_modes() {
             }
         }
         let total = section.tests.len();
+        let by_design = section.tests.iter().filter(|t| BY_DESIGN.contains(&t.name.as_str())).count();
         for (mode, passed) in MODES.iter().zip(passed) {
-            if (passed as f64) < REQUIRED * total as f64 {
+            if (passed as f64) < REQUIRED * (total - by_design) as f64 {
                 complaints.push(format!("{}: only {passed} of {total} in {mode}", section.name));
             }
         }
@@ -189,7 +194,8 @@ fn page(rows: &[(String, [usize; 2], usize)], failing: &[Failing], peers: &serde
     }
     for f in failing {
         let got: String = f.got.chars().take(100).collect();
-        let _ = writeln!(page, "- {}: {} ({}): {got}", f.section, f.test, f.modes.join(", "));
+        let why = if BY_DESIGN.contains(&f.test.as_str()) { ", by design" } else { "" };
+        let _ = writeln!(page, "- {}: {} ({}{why}): {got}", f.section, f.test, f.modes.join(", "));
     }
     page
 }

@@ -1,6 +1,6 @@
 //! Which pairs, vectors and records need a datum label.
 
-use super::Sharing;
+use super::{STEPS, Sharing, Style};
 use dmci_data::{Heap, Kind, Ref, Value};
 use rustc_hash::FxHashMap;
 
@@ -15,12 +15,13 @@ pub(super) struct Labels {
 }
 
 impl Labels {
-    pub(super) fn find(heap: &Heap, v: Value, sharing: Sharing) -> Labels {
+    pub(super) fn find(heap: &Heap, v: Value, style: Style) -> Labels {
+        let sharing = style.sharing;
         let mut labels = Labels::default();
         match sharing {
             Sharing::Nothing => {}
             Sharing::Cycles if is_small_tree(heap, v) => {}
-            _ => walk(heap, v, |r, cyclic| {
+            _ => walk(heap, v, style.stop, |r, cyclic| {
                 if cyclic || sharing == Sharing::All {
                     labels.numbers.insert(r, None);
                 }
@@ -86,11 +87,16 @@ fn is_small_tree(heap: &Heap, v: Value) -> bool {
 
 /// Walks everything once, depth first in the order of printing, and tells of objects that are
 /// reached again, and whether that was from inside themselves. Every cycle has such an object.
-fn walk(heap: &Heap, v: Value, mut found: impl FnMut(Ref, bool)) {
+fn walk(heap: &Heap, v: Value, stop: &dyn Fn() -> bool, mut found: impl FnMut(Ref, bool)) {
     let mut on_path: FxHashMap<Ref, bool> = FxHashMap::default();
     let mut stack: Vec<(Ref, usize)> = Vec::new();
     let mut next = compound(heap, v);
+    let mut steps = 0;
     loop {
+        steps += 1;
+        if steps % STEPS == 0 && stop() {
+            return;
+        }
         if let Some(r) = next.take() {
             match on_path.get(&r) {
                 Some(&cyclic) => found(r, cyclic),

@@ -35,7 +35,17 @@ pub struct Style<'a> {
     /// Printing stops once the text is longer than this many bytes. The text is then longer than
     /// the limit, which is how the caller can tell.
     pub limit: usize,
+    /// Asked now and then; printing stops, somewhere, once it says so.
+    pub stop: &'a dyn Fn() -> bool,
 }
+
+/// Nothing stops the printer but its limit.
+fn never() -> bool {
+    false
+}
+
+/// Steps between two questions whether to stop.
+const STEPS: usize = 1 << 12;
 
 /// No procedure has a name.
 pub fn no_names(_: Value) -> Option<String> {
@@ -48,7 +58,7 @@ const DEFAULT_LIMIT: usize = 16 << 20;
 impl Style<'static> {
     /// As `write` prints.
     pub const WRITE: Style<'static> =
-        Style { write: true, sharing: Sharing::Cycles, names: &no_names, limit: DEFAULT_LIMIT };
+        Style { write: true, sharing: Sharing::Cycles, names: &no_names, limit: DEFAULT_LIMIT, stop: &never };
     /// As `display` prints.
     pub const DISPLAY: Style<'static> = Style { write: false, ..Style::WRITE };
 }
@@ -82,7 +92,7 @@ pub fn brief(heap: &Heap, v: Value) -> String {
 /// [`brief`] with names of procedures.
 pub fn brief_with(heap: &Heap, v: Value, names: &dyn Fn(Value) -> Option<String>) -> String {
     const LONGEST: usize = 60;
-    let text = print(heap, v, Style { write: true, sharing: Sharing::Nothing, names, limit: 4 * LONGEST });
+    let text = print(heap, v, Style { sharing: Sharing::Nothing, names, limit: 4 * LONGEST, ..Style::WRITE });
     if text.chars().count() <= LONGEST {
         return text;
     }
@@ -93,7 +103,7 @@ pub fn brief_with(heap: &Heap, v: Value, names: &dyn Fn(Value) -> Option<String>
 
 /// The text of a value in any style.
 pub fn print(heap: &Heap, v: Value, style: Style) -> String {
-    let mut printer = Printer { heap, style, labels: Labels::find(heap, v, style.sharing), out: String::new() };
+    let mut printer = Printer { heap, style, labels: Labels::find(heap, v, style), out: String::new() };
     printer.run(v);
     printer.out
 }
@@ -118,8 +128,10 @@ struct Printer<'a> {
 impl Printer<'_> {
     fn run(&mut self, v: Value) {
         let mut tasks = vec![Task::Value(v)];
+        let mut steps = 0;
         while let Some(task) = tasks.pop() {
-            if self.out.len() > self.style.limit {
+            steps += 1;
+            if self.out.len() > self.style.limit || steps % STEPS == 0 && (self.style.stop)() {
                 return;
             }
             match task {

@@ -109,7 +109,9 @@ impl World {
     /// The text of a value; longer than `room` if it was cut off.
     fn text_within(&self, v: Value, style: Style, room: usize) -> String {
         let names = |v| self.procedure_name(v);
-        printer::print(&self.heap, v, Style { write: style.write, sharing: style.sharing, names: &names, limit: room })
+        let stop = || self.cancel.is_cancelled();
+        let Style { write, sharing, .. } = style;
+        printer::print(&self.heap, v, Style { write, sharing, names: &names, limit: room, stop: &stop })
     }
 }
 
@@ -121,6 +123,7 @@ fn print(world: &mut World, who: &str, args: &[Value], style: Style) -> Result<V
         PortKind::Console => world.text_within(args[0], style, room),
         _ => world.text_of(args[0], style, room)?,
     };
+    world.check_cancelled()?;
     world.print(who, args[1], &text)?;
     Ok(Value::UNSPECIFIED)
 }
