@@ -23,7 +23,7 @@ if ! command -v cc >/dev/null; then
   install gcc libc6-dev || { echo "setup: install a C compiler (Debian: gcc libc6-dev), then try again" >&2; exit 1; }
 fi
 
-[ -f "$HOME/.cargo/env" ] && . "$HOME/.cargo/env"
+[ -f "${HOME:-}/.cargo/env" ] && . "${HOME:-}/.cargo/env"
 if ! command -v cargo >/dev/null; then
   echo "setup: installing Rust"
   install rustup || { echo "setup: install Rust with rustup, then try again" >&2; exit 1; }

@@ -17,12 +17,24 @@ case "${1:-}" in
   *) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# The counts of all suites so far.
+summary() {
+  awk -v seconds=$SECONDS '
+    /^test result:/ { passed += $4; failed += $6; ignored += $8; suites++ }
+    END { printf "\n%d passed, %d failed, %d ignored in %d suites; %d s\n", passed, failed, ignored, suites, seconds }
+  ' "$log"
+}
+
 section() {
   local name=$1 start=$SECONDS
   shift
   printf '\n== %s\n' "$name"
   if ! "$@"; then
     printf '== %s FAILED after %d s\n' "$name" $((SECONDS - start))
+    summary
     exit 1
   fi
   printf '== %s: %d s\n' "$name" $((SECONDS - start))
@@ -30,12 +42,10 @@ section() {
 
 setup() { if [ $long = yes ]; then scripts/setup.sh --peers; else scripts/setup.sh; fi; }
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
 tests() { cargo test --workspace --no-fail-fast 2>&1 | tee "$log"; }
 
 section "tools" setup
-[ -f "$HOME/.cargo/env" ] && . "$HOME/.cargo/env"
+[ -f "${HOME:-}/.cargo/env" ] && . "${HOME:-}/.cargo/env"
 if [ $long = yes ]; then
   export DMCI_LONG=1
 else
@@ -52,7 +62,4 @@ if [ $long = yes ]; then
   fi
 fi
 
-awk -v seconds=$SECONDS '
-  /^test result:/ { passed += $4; failed += $6; ignored += $8; suites++ }
-  END { printf "\n%d passed, %d failed, %d ignored in %d suites; %d s\n", passed, failed, ignored, suites, seconds }
-' "$log"
+summary

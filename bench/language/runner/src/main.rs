@@ -84,7 +84,7 @@ fn measure(engines: &mut [Box<dyn Engine>], program: &Program, rounds: usize) ->
     Ok(Row { program: program.name, value: values.swap_remove(0), columns })
 }
 
-/// The same text, or reals that agree but for rounding: Steel divides by an integer in its own way.
+/// The same text, or reals that agree but for rounding: Steel multiplies by the reciprocal when it divides.
 fn same(a: &str, b: &str) -> bool {
     let real = |text: &str| text.parse::<f64>().ok().filter(|_| text.contains('.'));
     a == b || matches!((real(a), real(b)), (Some(x), Some(y)) if (x - y).abs() <= 1e-12 * x.abs())
