@@ -16,7 +16,7 @@
 (define-syntax code
   (syntax-rules ()
     ((_ expression)
-     (guard (e ((error-object? e) (%condition-code e))
+     (guard (e ((error-object? e) (error-object-code e))
                (else (list 'raised e)))
        expression))))
 
@@ -32,7 +32,7 @@
 (check (map + '(1 2 3) '(10 20)) '(11 22))
 (check (map + '(1 2 3) '(10 20 30) '(100 200 300)) '(111 222 333))
 (check (code (map car 5)) 'E0303)
-(check (code (map + '(1 2 . 3))) 'E0303)
+(check (code (map + '(1 2 . 3))) 'E0314)
 (check (code (map + '(1 2) '(1 . 2))) 'E0303)
 (check (length (map (lambda (x) x) (iota 100000))) 100000)
 (check (notes (lambda (note) (map note '(1 2 3)))) '(1 2 3))

@@ -80,6 +80,8 @@ pub struct Anf {
     pub lambdas: Vec<AnfLambda>,
     /// Variables by [`Var`], temporaries included.
     pub vars: Vec<VarInfo>,
+    /// The first temporary; each is used once.
+    pub first_temporary: Var,
 }
 
 struct Normalizer<'a> {
@@ -106,7 +108,7 @@ pub fn normalize(heap: &mut Heap, core: &Core) -> Anf {
         None => End::Return(Atom::Const(Value::UNSPECIFIED)),
     };
     let lambdas = normalizer.lambdas.into_iter().map(|l| l.expect("every lambda is reached from a form")).collect();
-    Anf { main: Block { stmts, end }, lambdas, vars: normalizer.vars }
+    Anf { main: Block { stmts, end }, lambdas, vars: normalizer.vars, first_temporary: Var(core.vars.len() as u32) }
 }
 
 impl Normalizer<'_> {

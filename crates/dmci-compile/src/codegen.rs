@@ -260,7 +260,7 @@ impl<'a> Generator<'a> {
         match &region.end {
             End::Yield(n) => self.finish(*n, dest, at),
             End::TailCall { f, args, place } => {
-                let (a, n) = self.window(*f, args, at)?;
+                let (a, n) = self.window(Some(*f), args, at)?;
                 self.emit_at(Instr::TailCall { n, a, place: place.0 }, *place);
             }
             End::If(test, a, b) => {

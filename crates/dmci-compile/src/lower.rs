@@ -405,7 +405,8 @@ impl<'a> Lowerer<'a> {
         match end {
             anf::End::Return(a) => Ok(End::Yield(self.atom(*a, nodes)?)),
             anf::End::If(test, a, b) => {
-                let test = self.atom(*test, nodes)?;
+                let (test, negated) = self.test(*test, nodes)?;
+                let (a, b) = if negated { (b, a) } else { (a, b) };
                 Ok(End::If(test, Box::new(self.block(a, tail)?), Box::new(self.block(b, tail)?)))
             }
             anf::End::TailCall(f, args, place) => self.tail_call(*f, args, *place, tail, nodes),
@@ -511,7 +512,8 @@ impl<'a> Lowerer<'a> {
                 Bound::Node(self.emit(nodes, Op::Call, inputs, place))
             }
             Rhs::If(test, a, b) => {
-                let test = self.atom(*test, nodes)?;
+                let (test, negated) = self.test(*test, nodes)?;
+                let (a, b) = if negated { (b, a) } else { (a, b) };
                 let op = Op::If(Box::new(self.block(a, false)?), Box::new(self.block(b, false)?));
                 Bound::Node(self.emit(nodes, op, vec![test], place))
             }
@@ -534,6 +536,21 @@ impl<'a> Lowerer<'a> {
                 unspecified
             }
         })
+    }
+
+    /// The node that a branch tests, and whether the arms change places: `(if (not x) ...)` tests x.
+    fn test(&mut self, test: Atom, nodes: &mut Vec<Node>) -> Result<(NodeId, bool), Error> {
+        let id = self.atom(test, nodes)?;
+        let single_use = matches!(test, Atom::Var(v) if v >= self.anf.first_temporary);
+        if let (true, Some(Node { id: last, op: Op::Prim(p), inputs, .. })) = (single_use, nodes.last())
+            && *last == id
+            && self.graph.prims[*p as usize] == "not"
+        {
+            let inner = inputs[0];
+            nodes.pop();
+            return Ok((inner, true));
+        }
+        Ok((id, false))
     }
 
     /// Procedure and arguments of a call. One with very many arguments, as programs with their data

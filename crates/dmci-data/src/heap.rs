@@ -112,6 +112,8 @@ pub struct Heap {
     next_identity: u32,
     /// Words that the last collection left.
     live: usize,
+    /// The space of the collection before, to be used for the next.
+    spare: Vec<u64>,
     /// Old words by index, newest last, while stores are logged.
     store_log: Option<Vec<(u32, u64)>>,
     /// The symbol table.
@@ -140,6 +142,7 @@ impl Default for Heap {
             outside: 0,
             next_identity: 0,
             live: 0,
+            spare: Vec::new(),
             store_log: None,
             symbols: Symbols::default(),
             sources: Sources::default(),
@@ -215,6 +218,7 @@ impl Heap {
         // A run that needed a lot must not keep it for ever.
         if self.words.capacity() > 4 * MIN_NURSERY + self.image_end {
             self.words.shrink_to(self.image_end + MIN_NURSERY);
+            self.spare = Vec::new();
         }
     }
 
@@ -550,7 +554,8 @@ impl Heap {
     /// `roots` is called with a function to apply to each root slot.
     pub fn collect(&mut self, roots: impl FnOnce(&mut dyn FnMut(&mut Value))) -> usize {
         debug_assert!(self.store_log.is_none());
-        let mut to: Vec<u64> = Vec::with_capacity(self.words.len());
+        let mut to = std::mem::take(&mut self.spare);
+        to.clear();
         to.extend_from_slice(&self.words[..self.image_end]);
         let mut from = std::mem::take(&mut self.words);
         let image_end = self.image_end;
@@ -570,8 +575,11 @@ impl Heap {
         }
         let live = to.len() - image_end;
         self.live = live;
-        // Reuse the larger buffer's memory for the next cycle.
         self.words = to;
+        // Fresh memory would have to be mapped page by page again.
+        if from.capacity() <= 4 * (live + MIN_NURSERY) {
+            self.spare = from;
+        }
         self.collect_at = (self.words.len() + live.max(MIN_NURSERY)).min(image_end + self.max_words.max(live + 1));
         live
     }

@@ -90,6 +90,37 @@ impl Value {
         (FIXNUM_MIN..=FIXNUM_MAX).contains(&i).then(|| Value::fixnum(i))
     }
 
+    /// The sum of two fixnums, if both are and it is one: the payloads are added at the top of the
+    /// word, where the processor sees the overflow.
+    #[inline]
+    pub fn add_fixnums(self, other: Value) -> Option<Value> {
+        if !(self.is_fixnum() && other.is_fixnum()) {
+            return None;
+        }
+        let sum = ((self.0 << 16) as i64).checked_add((other.0 << 16) as i64)?;
+        Some(Value(TAG_FIXNUM << TAG_SHIFT | sum as u64 >> 16))
+    }
+
+    /// The difference of two fixnums, likewise.
+    #[inline]
+    pub fn sub_fixnums(self, other: Value) -> Option<Value> {
+        if !(self.is_fixnum() && other.is_fixnum()) {
+            return None;
+        }
+        let difference = ((self.0 << 16) as i64).checked_sub((other.0 << 16) as i64)?;
+        Some(Value(TAG_FIXNUM << TAG_SHIFT | difference as u64 >> 16))
+    }
+
+    /// The product of two fixnums, likewise.
+    #[inline]
+    pub fn mul_fixnums(self, other: Value) -> Option<Value> {
+        if !(self.is_fixnum() && other.is_fixnum()) {
+            return None;
+        }
+        let product = ((self.0 << 16) as i64).checked_mul(((other.0 << 16) as i64) >> 16)?;
+        Some(Value(TAG_FIXNUM << TAG_SHIFT | product as u64 >> 16))
+    }
+
     /// 48 bits that are not a number to programs (return addresses in frames).
     #[inline]
     pub fn packed(bits: u64) -> Value {
@@ -264,6 +295,27 @@ impl std::fmt::Debug for Value {
             write!(f, "{i}")
         } else {
             write!(f, "<{:04x}:{:x}>", self.tag(), self.0 & PAYLOAD)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fixnum_arithmetic_agrees_with_wide_arithmetic() {
+        let edges =
+            [0, 1, -1, 2, -2, 12345, -98765, 1 << 23, -(1 << 23), 1 << 24, FIXNUM_MAX, FIXNUM_MIN, FIXNUM_MAX - 1];
+        for a in edges {
+            for b in edges {
+                let (x, y) = (Value::fixnum(a), Value::fixnum(b));
+                assert_eq!(x.add_fixnums(y), Value::try_fixnum(a + b), "{a} + {b}");
+                assert_eq!(x.sub_fixnums(y), Value::try_fixnum(a - b), "{a} - {b}");
+                let product = i64::try_from(a as i128 * b as i128).ok().and_then(Value::try_fixnum);
+                assert_eq!(x.mul_fixnums(y), product, "{a} * {b}");
+                assert_eq!(x.add_fixnums(Value::real(1.0)), None);
+            }
         }
     }
 }

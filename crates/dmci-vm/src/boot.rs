@@ -69,18 +69,30 @@ pub fn image(units: &[Graph]) -> Result<Image, Error> {
     let bare = Arc::new(bare());
     let mut vm = Vm::new(&bare);
     vm.configure(Limits::default(), Cancel::default(), 0);
+    let mut before_evaluator = Vec::new();
     for unit in units {
+        before_evaluator = vm.world.environments.user_cells();
         // What earlier units defined belongs to the system for later ones.
         let code = vm.load(unit, Origin::System, USER)?;
         vm.run_code(code)?;
     }
-    vm.into_image()
+    // The last unit is the evaluator: programs see only its two entry points.
+    let mut cells = before_evaluator;
+    for (name, cell) in vm.world.environments.user_cells() {
+        if EVALUATOR_NAMES.contains(&vm.world.heap.symbols.name(name)) {
+            cells.push((name, cell));
+        }
+    }
+    vm.into_image(cells)
 }
 
+/// What programs may call of the evaluator.
+const EVALUATOR_NAMES: [&str; 2] = ["eval", "evaluate-program"];
+
 impl Vm {
-    fn into_image(mut self) -> Result<Image, Error> {
+    fn into_image(mut self, cells: Vec<(Symbol, Value)>) -> Result<Image, Error> {
         let mut system = (*self.image().system).clone();
-        system.extend(self.world.environments.user_cells());
+        system.extend(cells);
         let raise = self.world.heap.symbols.find("%raise-error").and_then(|s| system.get(&s).copied());
         let raise_error = raise
             .and_then(Value::as_object)

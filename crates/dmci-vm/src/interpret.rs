@@ -28,11 +28,14 @@ impl Vm {
         let mut start: *const Instr;
         let mut ip: *const Instr;
         let mut regs: *mut Value;
+        let mut frame: usize;
         let constants = self.constants.as_ptr();
 
         macro_rules! load {
             () => {{
-                start = self.codes[self.code as usize].code.instrs.as_ptr();
+                let code = &self.codes[self.code as usize].code;
+                start = code.instrs.as_ptr();
+                frame = code.registers as usize;
                 // SAFETY: `pc` is an index into `instrs`; `fp` is inside the stack (see the module comment).
                 unsafe {
                     ip = start.add(self.pc);
@@ -84,8 +87,7 @@ impl Vm {
             () => {
                 self.world.heap.poll -= 1;
                 if self.world.heap.poll < 0 {
-                    let top = self.fp + self.codes[self.code as usize].code.registers as usize;
-                    attempt!(self.poll(top));
+                    attempt!(self.poll(self.fp + frame));
                 }
             };
         }
@@ -106,9 +108,7 @@ impl Vm {
                 let (a, b) = (get!($a), get!($b));
                 if let (Some(x), Some(y)) = (a.as_real(), b.as_real()) {
                     set!($d, Value::real_result(x $op y));
-                } else if let (Some(x), Some(y)) = (a.as_fixnum(), b.as_fixnum())
-                    && let Some(v) = x.$fix(y).and_then(Value::try_fixnum)
-                {
+                } else if let Some(v) = a.$fix(b) {
                     set!($d, v);
                 } else {
                     set!($d, attempt!($slow(&mut self.world, a, b)));
@@ -223,16 +223,26 @@ impl Vm {
                         let id = (word & 0xFF_FFFF) as u32;
                         let code = &self.codes[id as usize].code;
                         if code.required == n as u16 && !code.rest {
-                            let fp = window + HEADER;
-                            if fp + code.registers as usize > self.stack.len() {
-                                let need = fp + code.registers as usize;
+                            let delta = a as usize + HEADER;
+                            let size = code.registers as usize;
+                            let entry = code.instrs.as_ptr();
+                            let need = self.fp + delta + size;
+                            if need > self.stack.len() {
                                 attempt!(self.grow_stack(need));
+                                // SAFETY: see the module comment.
+                                regs = unsafe { self.stack.as_mut_ptr().add(self.fp) };
                             }
-                            self.push_frame(window, here!() + 1, a as usize + HEADER);
-                            self.fp = fp;
+                            let pc = here!() as u64 + 1;
+                            // SAFETY: the window is inside the frame, and there is room for the next one.
+                            unsafe {
+                                let window = regs.add(a as usize);
+                                *window = Value::packed(pc << 24);
+                                *window.add(1) = Value::packed((delta as u64) << 24 | self.code as u64);
+                                regs = window.add(HEADER);
+                            }
+                            self.fp += delta;
                             self.code = id;
-                            self.pc = 0;
-                            load!();
+                            (start, ip, frame) = (entry, entry, size);
                             continue;
                         }
                     } else if let Some(p) = f.as_primitive()
@@ -264,18 +274,24 @@ impl Vm {
                 }
                 Instr::CallSelf { n: _, a } => {
                     tick!();
-                    let window = self.fp + a as usize;
-                    let fp = window + HEADER;
-                    let need = fp + self.codes[self.code as usize].code.registers as usize;
+                    let delta = a as usize + HEADER;
+                    let need = self.fp + delta + frame;
                     if need > self.stack.len() {
                         attempt!(self.grow_stack(need));
+                        // SAFETY: see the module comment.
+                        regs = unsafe { self.stack.as_mut_ptr().add(self.fp) };
                     }
-                    self.stack[fp - 1] = self.stack[self.fp - 1];
-                    self.push_frame(window, here!() + 1, a as usize + HEADER);
-                    self.fp = fp;
+                    let pc = here!() as u64 + 1;
+                    // SAFETY: the window is inside the frame, and there is room for the next one.
+                    unsafe {
+                        let window = regs.add(a as usize);
+                        *window = Value::packed(pc << 24);
+                        *window.add(1) = Value::packed((delta as u64) << 24 | self.code as u64);
+                        *window.add(2) = *regs.sub(1);
+                        regs = window.add(HEADER);
+                    }
+                    self.fp += delta;
                     ip = start;
-                    // SAFETY: see the module comment.
-                    regs = unsafe { self.stack.as_mut_ptr().add(fp) };
                 }
                 Instr::TailCall { n, a, place } => {
                     tick!();
@@ -285,7 +301,11 @@ impl Vm {
                         let h0 = self.stack[self.fp - 3].packed_bits();
                         self.stack[self.fp - 3] = Value::packed(h0 & !0xFF_FFFF | place as u64);
                     }
-                    self.stack.copy_within(from..from + 1 + n as usize, self.fp - 1);
+                    // A few words: cheaper one by one than by a call of memmove.
+                    for i in 0..=n as usize {
+                        // SAFETY: both ranges are inside the frame and its header.
+                        unsafe { *regs.add(i).sub(1) = *regs.add(a as usize + HEADER - 1 + i) };
+                    }
                     if let Some(r) = f.as_closure() {
                         let word = self.world.heap.field(r, 0).packed_bits();
                         let id = (word & 0xFF_FFFF) as u32;
@@ -300,6 +320,21 @@ impl Vm {
                             load!();
                             continue;
                         }
+                    } else if let Some(p) = f.as_primitive()
+                        && let Some(run) = prims::native(p, n as usize)
+                    {
+                        let args = &self.stack[self.fp..self.fp + n as usize];
+                        let result = if self.world.recording.is_some() {
+                            traced::run(&mut self.world, p, args)
+                        } else {
+                            run(&mut self.world, args)
+                        };
+                        let v = attempt!(result);
+                        match self.return_value(v) {
+                            Step::Go => load!(),
+                            Step::Done(v) => return Ok(v),
+                        }
+                        continue;
                     }
                     self.pc = here!();
                     match self.enter(n as usize) {
@@ -313,15 +348,27 @@ impl Vm {
                 }
                 Instr::Return { s } => {
                     let v = get!(s);
-                    let h1 = self.stack[self.fp - 2].packed_bits();
+                    // SAFETY: every frame has its header below it.
+                    let h1 = unsafe { *regs.sub(2) }.packed_bits();
                     let delta = (h1 >> 24) as usize;
                     if delta != 0 {
-                        let pc = (self.stack[self.fp - 3].packed_bits() >> 24) as usize;
-                        self.stack[self.fp - 3] = v;
+                        // SAFETY: as above; the caller's frame begins `delta` slots below.
+                        let pc = unsafe {
+                            let pc = (*regs.sub(3)).packed_bits() >> 24;
+                            *regs.sub(3) = v;
+                            regs = regs.sub(delta);
+                            pc as usize
+                        };
                         self.fp -= delta;
-                        self.code = (h1 & 0xFF_FFFF) as u32;
-                        self.pc = pc;
-                        load!();
+                        let caller = (h1 & 0xFF_FFFF) as u32;
+                        if caller != self.code {
+                            self.code = caller;
+                            let code = &self.codes[caller as usize].code;
+                            start = code.instrs.as_ptr();
+                            frame = code.registers as usize;
+                        }
+                        // SAFETY: return addresses are instructions of the caller.
+                        ip = unsafe { start.add(pc) };
                         continue;
                     }
                     match self.return_value(v) {
@@ -340,9 +387,9 @@ impl Vm {
                         jump!(to);
                     }
                 }
-                Instr::Add { d, a, b } => arithmetic!(d, a, b, checked_add, +, traced::add),
-                Instr::Sub { d, a, b } => arithmetic!(d, a, b, checked_sub, -, traced::sub),
-                Instr::Mul { d, a, b } => arithmetic!(d, a, b, checked_mul, *, traced::mul),
+                Instr::Add { d, a, b } => arithmetic!(d, a, b, add_fixnums, +, traced::add),
+                Instr::Sub { d, a, b } => arithmetic!(d, a, b, sub_fixnums, -, traced::sub),
+                Instr::Mul { d, a, b } => arithmetic!(d, a, b, mul_fixnums, *, traced::mul),
                 Instr::Div { d, a, b } => {
                     let (a, b) = (get!(a), get!(b));
                     if let (Some(x), Some(y)) = (a.as_real(), b.as_real()) {
@@ -353,7 +400,7 @@ impl Vm {
                 }
                 Instr::AddI { d, a, i } => {
                     let a = get!(a);
-                    if let Some(v) = a.as_fixnum().and_then(|x| Value::try_fixnum(x + i as i64)) {
+                    if let Some(v) = a.add_fixnums(Value::fixnum(i.into())) {
                         set!(d, v);
                     } else {
                         set!(d, attempt!(traced::add(&mut self.world, a, Value::fixnum(i.into()))));
@@ -361,7 +408,7 @@ impl Vm {
                 }
                 Instr::SubI { d, a, i } => {
                     let a = get!(a);
-                    if let Some(v) = a.as_fixnum().and_then(|x| Value::try_fixnum(x - i as i64)) {
+                    if let Some(v) = a.sub_fixnums(Value::fixnum(i.into())) {
                         set!(d, v);
                     } else {
                         set!(d, attempt!(traced::sub(&mut self.world, a, Value::fixnum(i.into()))));
@@ -464,12 +511,6 @@ impl Vm {
                 Instr::Note { s } => self.note(get!(s)),
             }
         }
-    }
-
-    #[inline]
-    fn push_frame(&mut self, window: usize, pc: usize, delta: usize) {
-        self.stack[window] = Value::packed((pc as u64) << 24);
-        self.stack[window + 1] = Value::packed((delta as u64) << 24 | self.code as u64);
     }
 
     #[inline]

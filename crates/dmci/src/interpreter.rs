@@ -193,6 +193,13 @@ pub(crate) fn bind(world: &mut World, name: &str, value: Value) {
 
 /// Reads a program into the machine's heap: the list of its forms.
 pub(crate) fn read(vm: &mut Vm, program: &Program, origin: Origin) -> Result<Value, Vec<Diagnostic>> {
+    // The evaluator itself, shown or compiled like a program, may use the system's own names.
+    if *program.text == *system::EVALUATOR
+        && let Some(environment) = vm.world.environments.get_mut(USER)
+        && origin == Origin::User
+    {
+        environment.syntax.reserved = None;
+    }
     let heap = &mut vm.world.heap;
     let source = heap.sources.add(&program.name, &program.text, origin);
     Ok(reader::read_all(heap, source)?.forms)

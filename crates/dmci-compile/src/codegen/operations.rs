@@ -75,11 +75,11 @@ impl Generator<'_> {
                 self.emit(Instr::Patch { c, i: *i as u16, s });
             }
             Op::Call => {
-                let self_call = matches!(self.lazy.get(&inputs[0]), Some(Lazy::SelfClosure));
-                let (a, n) = self.window(inputs[0], &inputs[1..], at)?;
-                // Fixed parameters are checked when the call is made, unless it is to itself.
-                let instr =
-                    if self_call && self.fits_itself(n) { Instr::CallSelf { n, a } } else { Instr::Call { n, a } };
+                // A call of itself with the right number of arguments needs neither check nor closure.
+                let own = self.own_params == Some(inputs.len() as u32 - 1);
+                let itself = own && matches!(self.lazy.get(&inputs[0]), Some(Lazy::SelfClosure));
+                let (a, n) = self.window((!itself).then_some(inputs[0]), &inputs[1..], at)?;
+                let instr = if itself { Instr::CallSelf { n, a } } else { Instr::Call { n, a } };
                 self.emit_at(instr, node.place);
                 let until = self.live.end[node.id.0 as usize] + 1;
                 let reg = self.take(a as usize, until);
@@ -89,11 +89,6 @@ impl Generator<'_> {
             Op::If(..) | Op::Loop(_) => unreachable!("handled by the caller"),
         }
         Ok(())
-    }
-
-    /// `CallSelf` skips the arity check; leave it to the general call when unsure.
-    fn fits_itself(&self, n: u8) -> bool {
-        self.own_params == Some(n as u32)
     }
 
     fn primitive(&mut self, node: &Node, p: u32, at: u32) -> Result<(), Error> {

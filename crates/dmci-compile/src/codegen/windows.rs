@@ -23,16 +23,21 @@ impl Generator<'_> {
 
     /// Puts procedure and arguments in place for a call at position `at`; returns the window's
     /// first register and the number of arguments.
-    pub(super) fn window(&mut self, f: NodeId, args: &[NodeId], at: u32) -> Result<(Reg, u8), Error> {
+    /// Without `f` the procedure's slot is left to the call.
+    pub(super) fn window(&mut self, f: Option<NodeId>, args: &[NodeId], at: u32) -> Result<(Reg, u8), Error> {
         let n = u8::try_from(args.len()).map_err(|_| {
             Diagnostic::error("E0408", format!("a call with {} arguments is too large", args.len()))
                 .help("pass a list, or use apply")
         })?;
         let lowest = self.top(at + 1);
         let base = self.windows.remove(&at).map_or(lowest, |b| (b as usize).max(lowest));
-        let first = base + HEADER - 1;
-        let operands: Vec<NodeId> = std::iter::once(f).chain(args.iter().copied()).collect();
-        self.place_operands(&operands, first);
+        match f {
+            Some(f) => {
+                let operands: Vec<NodeId> = std::iter::once(f).chain(args.iter().copied()).collect();
+                self.place_operands(&operands, base + HEADER - 1);
+            }
+            None => self.place_operands(args, base + HEADER),
+        }
         Ok((base.min(u16::MAX as usize) as Reg, n))
     }
 

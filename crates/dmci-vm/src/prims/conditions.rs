@@ -23,8 +23,8 @@ pub const PRIMITIVES: &[Primitive] = &[
         let r = w.condition("error-object-irritants", a[0])?;
         Ok(w.heap.condition_irritants(r))
     }),
-    fixed("%condition-code", 1, |w, a| {
-        let r = w.condition("%condition-code", a[0])?;
+    fixed("error-object-code", 1, |w, a| {
+        let r = w.condition("error-object-code", a[0])?;
         let code = w.heap.condition_code(r);
         Ok(w.symbol_named(code))
     }),
