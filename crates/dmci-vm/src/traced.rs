@@ -185,10 +185,9 @@ impl World {
         let plain = self.plain(v);
         let result = Value::boolean(plain == Value::FALSE);
         match self.node_of(v) {
-            Some(node) if plain.is_boolean() => {
-                let node = self.recorder()?.op(Op::Not, &[node]);
-                Ok(self.traced_value(node, result))
-            }
+            // The same decision, read the other way round: a test of it guards the node's own outcome.
+            // So a branch on `(not x)` may test x instead.
+            Some(node) if plain.is_boolean() => Ok(self.traced_value(node, result)),
             _ => Ok(result),
         }
     }
