@@ -7,7 +7,7 @@ mod merge;
 pub use dead::remove_dead;
 pub use merge::merge_equal;
 
-use crate::tape::Tape;
+use crate::tape::{Guard, Node, NodeId, Tape};
 
 /// Which passes run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,5 +30,18 @@ impl Passes {
     pub fn run(self, tape: &Tape) -> Tape {
         let tape = if self.merge { merge_equal(tape) } else { tape.clone() };
         if self.dead { remove_dead(&tape) } else { tape }
+    }
+}
+
+impl Tape {
+    /// The tape with other nodes; guards and outputs follow theirs by `new_id`.
+    fn renumbered(&self, nodes: Vec<Node>, new_id: &[NodeId]) -> Tape {
+        let rename = |id: NodeId| new_id[id.0 as usize];
+        Tape {
+            nodes,
+            leaves: self.leaves.clone(),
+            guards: self.guards.iter().map(|g| Guard { node: rename(g.node), ..*g }).collect(),
+            outputs: self.outputs.iter().map(|&n| rename(n)).collect(),
+        }
     }
 }

@@ -94,11 +94,7 @@ impl Vm {
                 let row = &prims::table()[p as usize];
                 let Some(control) = row.control else {
                     let args = &self.stack[self.fp..self.fp + n];
-                    let result = if self.world.recording.is_some() {
-                        crate::traced::run(&mut self.world, p, args)?
-                    } else {
-                        (row.run)(&mut self.world, args)?
-                    };
+                    let result = crate::traced::call(&mut self.world, p, args)?;
                     return Ok(self.return_value(result));
                 };
                 match control {

@@ -207,11 +207,7 @@ impl Vm {
                 Instr::Prim { n, d, a, p } => {
                     let from = self.fp + a as usize;
                     let args = &self.stack[from..from + n as usize];
-                    let result = if self.world.recording.is_some() {
-                        traced::run(&mut self.world, p.into(), args)
-                    } else {
-                        (prims::table()[p as usize].run)(&mut self.world, args)
-                    };
+                    let result = traced::call(&mut self.world, p.into(), args);
                     set!(d, attempt!(result));
                 }
                 Instr::Call { n, a } => {
@@ -246,15 +242,11 @@ impl Vm {
                             continue;
                         }
                     } else if let Some(p) = f.as_primitive()
-                        && let Some(run) = prims::native(p, n as usize)
+                        && prims::is_native(p, n as usize)
                     {
                         let from = window + HEADER;
                         let args = &self.stack[from..from + n as usize];
-                        let result = if self.world.recording.is_some() {
-                            traced::run(&mut self.world, p, args)
-                        } else {
-                            run(&mut self.world, args)
-                        };
+                        let result = traced::call(&mut self.world, p, args);
                         set!(a, attempt!(result));
                         continue;
                     }
@@ -321,14 +313,10 @@ impl Vm {
                             continue;
                         }
                     } else if let Some(p) = f.as_primitive()
-                        && let Some(run) = prims::native(p, n as usize)
+                        && prims::is_native(p, n as usize)
                     {
                         let args = &self.stack[self.fp..self.fp + n as usize];
-                        let result = if self.world.recording.is_some() {
-                            traced::run(&mut self.world, p, args)
-                        } else {
-                            run(&mut self.world, args)
-                        };
+                        let result = traced::call(&mut self.world, p, args);
                         let v = attempt!(result);
                         match self.return_value(v) {
                             Step::Go => load!(),

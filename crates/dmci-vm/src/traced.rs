@@ -11,7 +11,7 @@ mod derive;
 mod rules;
 
 pub use derive::PRIMITIVES;
-pub(crate) use rules::run;
+pub(crate) use rules::call;
 
 use crate::world::World;
 use dmci_data::{Diagnostic, Error, Heap, Kind, Value, num};

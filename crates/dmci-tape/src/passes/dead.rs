@@ -1,6 +1,6 @@
 //! Dead operations: what no output and no guard needs.
 
-use crate::tape::{Guard, Node, NodeId, Tape};
+use crate::tape::{Node, NodeId, Tape};
 
 /// The tape without nodes that nothing needs. Leaves stay: they are the interface.
 pub fn remove_dead(tape: &Tape) -> Tape {
@@ -30,11 +30,5 @@ pub fn remove_dead(tape: &Tape) -> Tape {
             other => other,
         });
     }
-    let rename = |id: NodeId| new_id[id.0 as usize];
-    Tape {
-        nodes,
-        leaves: tape.leaves.clone(),
-        guards: tape.guards.iter().map(|g| Guard { node: rename(g.node), ..*g }).collect(),
-        outputs: tape.outputs.iter().map(|&n| rename(n)).collect(),
-    }
+    tape.renumbered(nodes, &new_id)
 }

@@ -1,6 +1,6 @@
 //! Merging: the same operation on the same nodes is computed once.
 
-use crate::tape::{Guard, Node, NodeId, Tape};
+use crate::tape::{Node, NodeId, Tape};
 use rustc_hash::FxHashMap;
 
 /// The tape with equal nodes merged into the first of them. Operands are compared as they stand:
@@ -26,11 +26,5 @@ pub fn merge_equal(tape: &Tape) -> Tape {
         }
         new_id.push(id);
     }
-    let rename = |id: NodeId| new_id[id.0 as usize];
-    Tape {
-        nodes,
-        leaves: tape.leaves.clone(),
-        guards: tape.guards.iter().map(|g| Guard { node: rename(g.node), ..*g }).collect(),
-        outputs: tape.outputs.iter().map(|&n| rename(n)).collect(),
-    }
+    tape.renumbered(nodes, &new_id)
 }

@@ -112,12 +112,11 @@ pub fn set() -> &'static PrimitiveSet {
     &SET
 }
 
-/// The implementation of a primitive that takes `n` arguments and is no control primitive.
+/// Whether a primitive takes `n` arguments and is no control primitive.
 #[inline]
-pub fn native(number: u32, n: usize) -> Option<Native> {
+pub fn is_native(number: u32, n: usize) -> bool {
     let p = &TABLE[number as usize];
-    let fits = n >= p.min as usize && p.max.is_none_or(|m| n <= m as usize);
-    (fits && p.control.is_none()).then_some(p.run)
+    n >= p.min as usize && p.max.is_none_or(|m| n <= m as usize) && p.control.is_none()
 }
 
 /// The error for a variable without a value.

@@ -32,8 +32,13 @@ enum Rule {
     PinAll,
 }
 
-/// Runs a primitive while there is a tape.
-pub(crate) fn run(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Error> {
+/// Runs a primitive, by its rule if there is a tape.
+#[inline]
+pub(crate) fn call(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Error> {
+    if world.recording.is_some() { run(world, p, args) } else { (prims::table()[p as usize].run)(world, args) }
+}
+
+fn run(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Error> {
     let plain = prims::table()[p as usize].run;
     match RULES[p as usize] {
         Rule::Deep(own) => own(world, args),
