@@ -30,6 +30,15 @@ pub enum Instr {
         d: Reg,
         s: Reg,
     },
+    /// Two moves, one after the other, of registers below 256.
+    Move2 {
+        d: [u8; 2],
+        s: [u8; 2],
+    },
+    Move3 {
+        d: [u8; 3],
+        s: [u8; 3],
+    },
     Capture {
         d: Reg,
         i: u16,

@@ -374,8 +374,9 @@ impl<'a> Generator<'a> {
         self.loops_seen += 1;
         for label in &l.labels {
             let mut params = Vec::new();
-            for &param in &label.params {
-                let r = (0..).find(|&r| self.is_free(r, start)).expect("some register is free");
+            for (i, &param) in label.params.iter().enumerate() {
+                let r = self.entry_register(l, label.id, i, start);
+                let r = r.unwrap_or_else(|| (0..).find(|&r| self.is_free(r, start)).expect("some register is free"));
                 let reg = self.take(r, end + 1);
                 self.reg[param.0 as usize] = Some(reg);
                 params.push(reg);
@@ -408,6 +409,18 @@ impl<'a> Generator<'a> {
         }
         self.tick();
         Ok(())
+    }
+
+    /// The register of the value that a label's parameter has at first, if a loop that is entered
+    /// at once is its only use: then the parameter may stay there.
+    fn entry_register(&self, l: &Loop, label: LabelId, param: usize, start: u32) -> Option<usize> {
+        let End::Jump(to, args) = &l.body.end else { return None };
+        if *to != label || !l.body.nodes.is_empty() {
+            return None;
+        }
+        let arg = args[param].0 as usize;
+        let last_use = self.live.uses[arg] == 1 && self.live.end[arg] <= start + 1;
+        self.reg[arg].filter(|_| last_use).map(usize::from)
     }
 
     fn node(&mut self, node: &Node) -> Result<(), Error> {

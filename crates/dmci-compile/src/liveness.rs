@@ -111,13 +111,14 @@ impl Walker<'_> {
         let start = self.tick();
         let index = self.live.loop_ends.len();
         self.live.loop_ends.push(0);
-        self.loops.push((start, Vec::new()));
         for label in &l.labels {
             for &param in &label.params {
                 self.define(param, start);
             }
         }
+        // The way into the loop runs once: what only it uses is free inside.
         self.region(&l.body);
+        self.loops.push((self.position, Vec::new()));
         for label in &l.labels {
             self.region(&label.region);
         }

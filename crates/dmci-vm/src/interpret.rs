@@ -161,6 +161,15 @@ impl Vm {
                 Instr::Int { d, i } => set!(d, Value::fixnum(i.into())),
                 Instr::Unspecified { d } => set!(d, Value::UNSPECIFIED),
                 Instr::Move { d, s } => set!(d, get!(s)),
+                Instr::Move2 { d, s } => {
+                    set!(d[0], get!(s[0]));
+                    set!(d[1], get!(s[1]));
+                }
+                Instr::Move3 { d, s } => {
+                    set!(d[0], get!(s[0]));
+                    set!(d[1], get!(s[1]));
+                    set!(d[2], get!(s[2]));
+                }
                 Instr::Capture { d, i } => set!(d, self.capture(i)),
                 Instr::SelfClosure { d } => set!(d, self.stack[self.fp - 1]),
                 Instr::Global { d, k } => {

@@ -66,18 +66,16 @@ impl Generator<'_> {
     }
 
     fn parallel_moves_above(&mut self, mut moves: Vec<(Reg, Reg)>, scratch: usize) {
+        let mut order = Vec::new();
         while !moves.is_empty() {
             match moves.iter().position(|(d, _)| moves.iter().all(|(_, s)| s != d)) {
-                Some(i) => {
-                    let (d, s) = moves.swap_remove(i);
-                    self.emit(Instr::Move { d, s });
-                }
+                Some(i) => order.push(moves.swap_remove(i)),
                 None => {
                     // Only cycles are left: break one with the scratch register.
                     let d = scratch.min(u16::MAX as usize) as Reg;
                     self.registers = self.registers.max(scratch as u32 + 1);
                     let s = moves[0].1;
-                    self.emit(Instr::Move { d, s });
+                    order.push((d, s));
                     for m in &mut moves {
                         if m.1 == s {
                             m.1 = d;
@@ -85,6 +83,22 @@ impl Generator<'_> {
                     }
                 }
             }
+        }
+        self.sequence(&order);
+    }
+
+    /// Moves in order, as few instructions.
+    fn sequence(&mut self, mut moves: &[(Reg, Reg)]) {
+        let short = |m: &(Reg, Reg)| Some((u8::try_from(m.0).ok()?, u8::try_from(m.1).ok()?));
+        while let [(d, s), rest @ ..] = moves {
+            let near: Vec<(u8, u8)> = moves.iter().take(3).map_while(short).collect();
+            let (instr, left) = match near[..] {
+                [a, b, c] => (Instr::Move3 { d: [a.0, b.0, c.0], s: [a.1, b.1, c.1] }, &moves[3..]),
+                [a, b] => (Instr::Move2 { d: [a.0, b.0], s: [a.1, b.1] }, &moves[2..]),
+                _ => (Instr::Move { d: *d, s: *s }, rest),
+            };
+            self.emit(instr);
+            moves = left;
         }
     }
 }
