@@ -19,7 +19,7 @@ unary = {
     "gamma": (mp.gamma, (0.3, 12)), "lgamma": (mp.loggamma, (0.3, 40)), "digamma": (mp.digamma, (0.3, 40)),
     "sigmoid": (sigmoid, (-6, 6)), "softplus": (lambda x: mp.log1p(mp.exp(x)), (-20, 20)),
     "relu": (lambda x: max(x, mp.mpf(0)), (-5, 5)), "floor": (mp.floor, (-5, 5)), "round": (mp.nint, (-5, 5)),
-    "sign": (mp.sign, (-5, 5)),
+    "sign": (mp.sign, (-5, 5)), "root": (mp.sqrt, (0.01, 50)),
 }
 binary = {
     "add": (lambda x, y: x + y, (-5, 5), (-5, 5)), "sub": (lambda x, y: x - y, (-5, 5), (-5, 5)),
@@ -28,6 +28,7 @@ binary = {
     "hypot": (mp.hypot, (-5, 5), (0.5, 5)), "min": (min, (-5, 5), (-5, 5)), "max": (max, (-5, 5), (-5, 5)),
     "modulo": (lambda x, y: x - y * mp.floor(x / y), (-20, 20), (1.3, 4)),
     "remainder": (lambda x, y: x - y * mp.sign(x / y) * mp.floor(abs(x / y)), (-20, 20), (1.3, 4)),
+    "ratio": (lambda x, y: x / y, (-5, 5), (0.2, 9)),
 }
 lines = []
 for name, (f, (lo, hi)) in unary.items():

@@ -1,7 +1,7 @@
 //! Generated programs on traced numbers: no program can tell them from plain ones, the tape is the
 //! same in every mode, and lanes together are lanes alone.
 
-use dmci::{Column, Datum, GradOptions, Interpreter, Mode, Model, ModelOptions, Program, RunOptions, Wrt};
+use dmci::{Column, Datum, GradOptions, Interpreter, Mode, Model, ModelOptions, Program, RunOptions, Want, Wrt};
 use dmci_fuzz::agree::small_limits;
 use dmci_fuzz::generator::{self, Options};
 use dmci_fuzz::sexp::text_of;
@@ -143,7 +143,7 @@ fn lanes_together_are_lanes_alone() {
         );
         // The parameter is shared by all lanes.
         let a = points[0][0];
-        let batch = model.evaluate(&[a], &[column(1), column(2)], true).expect("the shapes are right");
+        let batch = model.evaluate(&[a], &[column(1), column(2)], Want::Gradients).expect("the shapes are right");
         for (lane, p) in points.iter().enumerate() {
             let mut alone = traced(Mode::Direct, &[a, p[1], p[2]]);
             alone.wrt = Wrt::Names(vec!["a".into()]);

@@ -1,5 +1,5 @@
-;;; Derivatives of procedures. An argument may be a number, or a list or vector of arguments, to
-;;; any depth; a derivative has the shape of what it is taken by.
+;;; Derivatives of procedures. An argument may be a number, a tensor, or a list or vector of
+;;; arguments, to any depth; a derivative has the shape of what it is taken by.
 
 ;; ((derivative f) x): the derivative of f at the number x.
 (define (derivative f . x)
@@ -28,8 +28,12 @@
          (parts (%tangents (%numbers value) (%numbers leaves) (%numbers v))))
     (%fill value (%derive-end mark parts))))
 
+;; Numbers and tensors are the leaves of a structure.
+(define (%leaf? x)
+  (or (number? x) (tensor? x)))
+
 (define (%map-numbers f x)
-  (cond ((number? x) (f x))
+  (cond ((%leaf? x) (f x))
         ((pair? x) (let ((first (%map-numbers f (car x)))) (cons first (%map-numbers f (cdr x)))))
         ((vector? x) (vector-map (lambda (item) (%map-numbers f item)) x))
         (else x)))
@@ -37,7 +41,7 @@
 ;; The numbers of a structure, in order.
 (define (%numbers x)
   (let collect ((x x) (rest '()))
-    (cond ((number? x) (cons x rest))
+    (cond ((%leaf? x) (cons x rest))
           ((pair? x) (collect (car x) (collect (cdr x) rest)))
           ((vector? x) (collect (vector->list x) rest))
           (else rest))))

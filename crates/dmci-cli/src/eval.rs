@@ -4,7 +4,7 @@ use crate::args::Eval;
 use crate::data::read_csv;
 use crate::source::Source;
 use crate::{options, output};
-use dmci::{Batch, Column, Diagnostic, Interpreter, Model, ModelOptions, Report};
+use dmci::{Batch, Column, Diagnostic, Interpreter, Model, ModelOptions, Report, Want};
 use std::fmt::Write;
 
 /// Failed rows that are shown in full.
@@ -51,7 +51,7 @@ fn evaluate(args: &Eval) -> Result<usize, Report> {
     let input_names: Vec<&str> = inputs.iter().map(String::as_str).collect();
     let theta: Vec<f64> = params.iter().map(|p| p.1).collect();
     let model = Model::new(program, &param_names, &input_names, ModelOptions { run, ..ModelOptions::default() });
-    let batch = model.evaluate(&theta, &columns, args.grad)?;
+    let batch = model.evaluate(&theta, &columns, if args.grad { Want::Gradients } else { Want::Values })?;
     let text = results(&batch, &param_names, args.grad);
     match &args.out {
         None => output::print(&text),

@@ -59,6 +59,7 @@ impl Constant {
         } else {
             let r = v.as_object()?;
             match heap.kind(r) {
+                Kind::Tensor => Constant::Live(v),
                 Kind::String => Constant::String(heap.text(v)?),
                 Kind::Bytevector => Constant::Bytes(heap.bytes(v)?),
                 Kind::Bignum => Constant::Bignum(num::format_number(&num::Number::of(heap, v)?, 10)),

@@ -12,6 +12,7 @@ use crate::diagnostic::{Diagnostic, Error};
 use crate::span::{Origin, PairSpan, Sources, SpanId, SpanTable};
 use crate::symbol::{Symbol, Symbols};
 use crate::value::{Ref, Value};
+use dmci_ops::Shape;
 
 /// What an object is. `Raw` kinds hold bits; all others hold only values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,10 +54,12 @@ pub enum Kind {
     Bignum,
     /// Length, then bytes.
     Bytevector,
+    /// Rank, rows and columns, then the bits of the elements row by row.
+    Tensor,
 }
 
 const RAW_FROM: u8 = Kind::String as u8;
-const KINDS: [Kind; 18] = [
+const KINDS: [Kind; 19] = [
     Kind::Pair,
     Kind::Vector,
     Kind::Cell,
@@ -75,6 +78,7 @@ const KINDS: [Kind; 18] = [
     Kind::String,
     Kind::Bignum,
     Kind::Bytevector,
+    Kind::Tensor,
 ];
 /// Header of an object that has moved: the low half is its new place.
 const FORWARDED: u64 = 0xFF;
@@ -327,6 +331,31 @@ impl Heap {
             u64::from_le_bytes(word)
         }));
         self.alloc_raw(Kind::Bytevector, &words)
+    }
+
+    /// A vector or matrix of reals, given by their bits.
+    pub fn tensor(&mut self, shape: Shape, elements: &[u64]) -> Value {
+        let (rank, rows, columns) = match shape {
+            Shape::Scalar => (0, 1, 1),
+            Shape::Vector(n) => (1, n, 1),
+            Shape::Matrix(m, n) => (2, m, n),
+        };
+        let mut words = Vec::with_capacity(3 + elements.len());
+        words.extend([rank, rows as u64, columns as u64]);
+        words.extend_from_slice(elements);
+        self.alloc_raw(Kind::Tensor, &words)
+    }
+
+    /// Shape and elements of a tensor.
+    pub fn as_tensor(&self, v: Value) -> Option<(Shape, &[u64])> {
+        let words = self.raw(self.as_kind(v, Kind::Tensor)?);
+        let (rows, columns) = (words[1] as u32, words[2] as u32);
+        let shape = match words[0] {
+            0 => Shape::Scalar,
+            1 => Shape::Vector(rows),
+            _ => Shape::Matrix(rows, columns),
+        };
+        Some((shape, &words[3..]))
     }
 
     /// A cell (an assigned variable, or a global) with a name for messages.

@@ -1,100 +1,198 @@
 //! The block interpreter: lanes in blocks, each step a loop over the block.
 
-use crate::plan::{Plan, Step};
+use crate::plan::{Plan, Step, TensorKind, TensorStep};
+use dmci_ops::linalg::Scratch;
+use dmci_ops::op::single;
+use dmci_ops::{Layout, MAX_ARITY, Op, Tensor, Type};
+use rayon::prelude::*;
+use std::cell::RefCell;
 
 /// Lanes that are worked on together: few enough that the live rows stay in cache.
 const BLOCK: usize = 256;
 
-/// Memory for one block, reused between calls.
-#[derive(Clone, Debug, Default)]
-pub struct Workspace {
-    rows: Vec<u64>,
+/// Rows of a block are fewer if a plan has so many of them that a full one would not fit in cache.
+const BLOCK_WORDS: usize = 10 << 17;
+
+/// Work, in operations on single numbers, below which threads do not pay.
+const WORTH_A_THREAD: usize = 1 << 20;
+
+/// No guard failed.
+pub const STAYED: u32 = u32::MAX;
+
+/// Where lanes find their leaves.
+pub trait Leaves: Sync {
+    /// A number of a lane, in bits.
+    fn leaf(&self, lane: usize, leaf: usize) -> u64;
 }
 
-/// Where lanes find their leaves and leave their results.
-pub trait Lanes {
-    /// The value of a leaf in a lane, in bits.
-    fn leaf(&self, lane: usize, leaf: usize) -> u64;
-    /// Takes a result of a lane that stayed on the path.
-    fn output(&mut self, lane: usize, output: usize, bits: u64);
-    /// Takes the index of the first guard that a lane failed.
-    fn left(&mut self, lane: usize, guard: u32);
+/// What came out, in the order in which the lanes were given; reused between calls.
+#[derive(Clone, Debug, Default)]
+pub struct Results {
+    /// The numbers of each lane, in bits.
+    pub outputs: Vec<u64>,
+    /// The first guard that each lane failed, or [`STAYED`].
+    pub failed: Vec<u32>,
+}
+
+#[derive(Default)]
+struct Workspace {
+    rows: Vec<u64>,
+    scratch: Scratch,
+}
+
+thread_local! {
+    static WORKSPACE: RefCell<Workspace> = RefCell::default();
 }
 
 impl Plan {
-    /// Runs the plan over the lanes numbered in `which`.
-    pub fn run(&self, workspace: &mut Workspace, which: &[usize], lanes: &mut impl Lanes) {
-        let width = BLOCK.min(which.len().next_multiple_of(4).max(4));
-        workspace.rows.resize(self.slots * width, 0);
-        for block in which.chunks(width) {
-            self.run_block(&mut workspace.rows, width, block, lanes);
+    /// Runs the plan over the lanes numbered in `which`, on up to so many threads. A lane's results
+    /// do not depend on the other lanes, nor on the number of threads.
+    pub fn run(&self, which: &[usize], leaves: &impl Leaves, threads: usize, results: &mut Results) {
+        results.failed.clear();
+        results.failed.resize(which.len(), STAYED);
+        results.outputs.clear();
+        results.outputs.resize(which.len() * self.outputs, 0);
+        let cached = (BLOCK_WORDS / self.slots.max(1)).next_power_of_two().clamp(16, BLOCK);
+        let width = cached.min(which.len().next_multiple_of(4).max(4));
+        let stride = self.outputs.max(1);
+        let block = |((which, outputs), failed): ((&[usize], &mut [u64]), &mut [u32])| {
+            WORKSPACE.with_borrow_mut(|workspace| {
+                let rows = self.slots * width;
+                if workspace.rows.len() < rows {
+                    workspace.rows.resize(rows, 0);
+                }
+                self.run_block(workspace, width, which, leaves, outputs, failed);
+            });
+        };
+        // Without outputs there is still a word a lane, so that the parts stay in step.
+        if self.outputs == 0 {
+            results.outputs.resize(which.len(), 0);
+        }
+        let size = width * stride;
+        if threads > 1 && self.work() * which.len() > WORTH_A_THREAD {
+            let parts = which.par_chunks(width).zip(results.outputs.par_chunks_mut(size));
+            parts.zip(results.failed.par_chunks_mut(width)).for_each(block);
+        } else {
+            let parts = which.chunks(width).zip(results.outputs.chunks_mut(size));
+            parts.zip(results.failed.chunks_mut(width)).for_each(block);
         }
     }
 
-    fn run_block(&self, rows: &mut [u64], width: usize, which: &[usize], lanes: &mut impl Lanes) {
+    fn run_block(
+        &self,
+        workspace: &mut Workspace,
+        width: usize,
+        which: &[usize],
+        leaves: &impl Leaves,
+        outputs: &mut [u64],
+        failed: &mut [u32],
+    ) {
         let n = which.len();
-        // First failed guard of each lane; none is u32::MAX.
-        let mut failed = [u32::MAX; BLOCK];
+        let Workspace { rows, scratch } = workspace;
         for step in &self.steps {
             match *step {
-                Step::Leaf { d, leaf } => {
-                    let row = &mut rows[d as usize * width..][..n];
-                    for (slot, &lane) in row.iter_mut().zip(which) {
-                        *slot = lanes.leaf(lane, leaf as usize);
+                Step::Leaf { d, first, count } => {
+                    for e in 0..count as usize {
+                        let row = &mut rows[(d as usize + e) * width..][..n];
+                        for (slot, &lane) in row.iter_mut().zip(which) {
+                            *slot = leaves.leaf(lane, first as usize + e);
+                        }
                     }
                 }
-                Step::Real { d, bits } => rows[d as usize * width..][..n].fill(bits),
+                Step::Constant { d, bits } => rows[d as usize * width..][..n].fill(bits),
                 Step::Op { op, d, args } => {
-                    let (target, others) = Rows::split(rows, d as usize, width, n);
-                    op.eval_lanes(target, args.map(|s| others.row(s as usize)));
+                    let (target, others) = Rows::split(rows, d as usize, 1, width);
+                    let target = &mut target[..n];
+                    op.eval_lanes(target, args.map(|s| &others.rows(s as usize, 1)[..n]));
+                    self.round(op, target);
                 }
+                Step::Tensor(t) => self.tensor_step(&self.tensors[t as usize], rows, width, n, scratch),
                 Step::Guard { test, outcome, index } => {
                     let row = &rows[test as usize * width..][..n];
                     for (f, &bit) in failed.iter_mut().zip(row) {
-                        if (bit != 0) != outcome && *f == u32::MAX {
+                        if (bit != 0) != outcome && *f == STAYED {
                             *f = index;
                         }
                     }
                 }
-                Step::Output { s, index } => {
-                    let row = &rows[s as usize * width..][..n];
-                    for ((&bits, &lane), &f) in row.iter().zip(which).zip(&failed) {
-                        if f == u32::MAX {
-                            lanes.output(lane, index as usize, bits);
+                Step::Output { s, index, count } => {
+                    for e in 0..count as usize {
+                        let row = &rows[(s as usize + e) * width..][..n];
+                        for (l, &bits) in row.iter().enumerate() {
+                            outputs[l * self.outputs + index as usize + e] = bits;
                         }
                     }
                 }
             }
         }
-        for (&lane, &guard) in which.iter().zip(&failed) {
-            if guard != u32::MAX {
-                lanes.left(lane, guard);
+    }
+
+    fn round(&self, op: Op, target: &mut [u64]) {
+        if self.single && op.result() == Type::Real {
+            target.iter_mut().for_each(|bits| *bits = single(*bits));
+        }
+    }
+
+    fn tensor_step(&self, step: &TensorStep, rows: &mut [u64], width: usize, n: usize, scratch: &mut Scratch) {
+        let count = step.shape.len();
+        let (target, others) = Rows::split(rows, step.d as usize, count, width);
+        match &step.kind {
+            TensorKind::Constant(bits) => {
+                target.chunks_mut(width).zip(bits.iter()).for_each(|(row, &bits)| row[..n].fill(bits));
+            }
+            TensorKind::Wide { op, args } => {
+                // Lanes that are not in use are computed along: whatever is there, operations are total.
+                op.eval_lanes(target, args.map(|s| others.rows(s as usize, count)));
+                self.round(*op, target);
+            }
+            TensorKind::Spread { op, rows } => {
+                for (row, from) in target.chunks_mut(width).zip(rows.iter()) {
+                    let args: [&[u64]; MAX_ARITY] = from.map(|s| &others.rows(s as usize, 1)[..n]);
+                    op.eval_lanes(&mut row[..n], args);
+                    self.round(*op, &mut row[..n]);
+                }
+            }
+            TensorKind::Kernel { kernel, args } => {
+                let layout = Layout { width, lanes: n, single: self.single };
+                let args = args.map(|(s, shape)| Tensor { bits: others.rows(s as usize, shape.len()), shape });
+                kernel.run(target, step.shape, args, &self.maps, layout, scratch);
+            }
+            TensorKind::Pack(parts) => {
+                let mut at = 0;
+                for &(s, count) in parts.iter() {
+                    let words = count as usize * width;
+                    target[at..at + words].copy_from_slice(others.rows(s as usize, count as usize));
+                    at += words;
+                }
             }
         }
     }
 }
 
-/// All rows but one that is written.
+/// All rows but those that are written.
 struct Rows<'a> {
     before: &'a [u64],
     after: &'a [u64],
     target: usize,
+    count: usize,
     width: usize,
-    n: usize,
 }
 
 impl<'a> Rows<'a> {
-    fn split(rows: &'a mut [u64], target: usize, width: usize, n: usize) -> (&'a mut [u64], Rows<'a>) {
+    fn split(rows: &'a mut [u64], target: usize, count: usize, width: usize) -> (&'a mut [u64], Rows<'a>) {
         let (before, rest) = rows.split_at_mut(target * width);
-        let (row, after) = rest.split_at_mut(width);
-        (&mut row[..n], Rows { before, after, target, width, n })
+        let (row, after) = rest.split_at_mut(count * width);
+        (row, Rows { before, after, target, count, width })
     }
 
-    fn row(&self, slot: usize) -> &'a [u64] {
-        if slot < self.target {
-            &self.before[slot * self.width..][..self.n]
+    fn rows(&self, slot: usize, count: usize) -> &'a [u64] {
+        let words = count * self.width;
+        if words == 0 {
+            &[]
+        } else if slot < self.target {
+            &self.before[slot * self.width..][..words]
         } else {
-            &self.after[(slot - self.target - 1) * self.width..][..self.n]
+            &self.after[(slot - self.target - self.count) * self.width..][..words]
         }
     }
 }

@@ -4,6 +4,8 @@
 
 mod block;
 mod plan;
+mod sum;
 
-pub use block::{Lanes, Workspace};
+pub use block::{Leaves, Results, STAYED};
 pub use plan::Plan;
+pub use sum::{RowSum, sum_rows};

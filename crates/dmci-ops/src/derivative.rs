@@ -7,7 +7,7 @@ use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10};
 /// the derivative is zero almost everywhere. Linear in `g`.
 ///
 /// Conventions where a derivative does not exist: `min`, `max` split a tie evenly, `abs` and
-/// `relu` have 0 at 0, rounding has 0. `sqrt` has infinity at 0. `pow` has 0 by its base for
+/// `relu` have 0 at 0, rounding has 0. `sqrt` has infinity at 0, `root` (norms) has 0. `pow` has 0 by its base for
 /// exponent 0 and 0 by its exponent at base 0 for positive exponents.
 pub fn contribution<B: Build>(b: &mut B, op: Op, x: &[B::Id], y: B::Id, i: usize, g: B::Id) -> Option<B::Id> {
     Some(match (op, i) {
@@ -27,6 +27,16 @@ pub fn contribution<B: Build>(b: &mut B, op: Op, x: &[B::Id], y: B::Id, i: usize
         (Op::Sqrt, _) => {
             let twice = b.op(Op::Add, &[y, y]);
             b.op(Op::Div, &[g, twice])
+        }
+        (Op::Root, _) => {
+            let twice = b.op(Op::Add, &[y, y]);
+            b.op(Op::Ratio, &[g, twice])
+        }
+        (Op::Ratio, 0) => b.op(Op::Ratio, &[g, x[1]]),
+        (Op::Ratio, _) => {
+            let q = b.op(Op::Ratio, &[y, x[1]]);
+            let product = b.op(Op::Mul, &[g, q]);
+            b.op(Op::Neg, &[product])
         }
         (Op::Cbrt, _) => {
             let square = b.op(Op::Mul, &[y, y]);
@@ -200,7 +210,28 @@ pub fn contribution<B: Build>(b: &mut B, op: Op, x: &[B::Id], y: B::Id, i: usize
             | Op::Eq
             | Op::Eqv
             | Op::IsInteger
-            | Op::Not,
+            | Op::IntAdd
+            | Op::IntSub
+            | Op::IntMul
+            | Op::IntMin
+            | Op::IntMax
+            | Op::IntAbs
+            | Op::IntQuotient
+            | Op::IntRemainder
+            | Op::IntFloorQuotient
+            | Op::IntModulo
+            | Op::IntLt
+            | Op::IntLe
+            | Op::IntEq
+            | Op::IntFits
+            | Op::IntMulFits
+            | Op::IntDivides
+            | Op::ToReal
+            | Op::ToInt
+            | Op::IsInt
+            | Op::Not
+            | Op::IntSelect
+            | Op::BoolSelect,
             _,
         ) => return None,
     })

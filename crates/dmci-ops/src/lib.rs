@@ -6,7 +6,12 @@
 //! **Invariant:** this crate does not know values, heaps or programs.
 
 pub mod derivative;
+mod kernel;
+pub mod linalg;
 pub mod op;
 pub mod real;
+mod shape;
 
-pub use op::{Build, MAX_ARITY, Op, Type};
+pub use kernel::{Kernel, Layout, NONE, Tensor};
+pub use op::{Build, INT_LIMIT, MAX_ARITY, Op, Type};
+pub use shape::Shape;

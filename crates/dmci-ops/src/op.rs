@@ -1,6 +1,7 @@
 //! The operations of a tape: one row each, with everything an engine needs to know about it.
 //!
-//! A value is 64 bits: a real, or a boolean as 0 or 1. Every operation is total on any bits.
+//! A value is 64 bits: a real, an integer, or a boolean as 0 or 1. Every operation is total on any
+//! bits. Applied to tensors, an operation works element by element (see `shape`).
 //! Derivatives are given as contributions: how an adjoint `g` of the result reaches operand `i`,
 //! written in the same operations, so that gradients can be differentiated again. A contribution
 //! is linear in `g`, which makes it serve forward mode too.
@@ -12,9 +13,14 @@ use crate::real;
 pub enum Type {
     /// A real.
     Real,
+    /// An exact integer.
+    Int,
     /// A boolean.
     Bool,
 }
+
+/// Magnitude that exact integers of a tape stay below: larger ones are not tape values.
+pub const INT_LIMIT: i64 = 1 << 47;
 
 /// Most operands that an operation has.
 pub const MAX_ARITY: usize = 3;
@@ -84,9 +90,18 @@ const fn r(bits: u64) -> f64 {
     f64::from_bits(bits)
 }
 
+const fn i(bits: u64) -> i64 {
+    bits as i64
+}
+
 /// A real result: NaNs have no sign and no payload that anyone could see.
 fn real(x: f64) -> u64 {
     if x.is_nan() { 0x7FF8_0000_0000_0000 } else { x.to_bits() }
+}
+
+/// A real result rounded to single precision.
+pub fn single(bits: u64) -> u64 {
+    real(r(bits) as f32 as f64)
 }
 
 operations! {
@@ -102,6 +117,10 @@ operations! {
     Abs "abs" (Real) -> Real = |[a, ..]| real(r(a).abs());
     Sign "sign" (Real) -> Real = |[a, ..]| real(real::sign(r(a)));
     Sqrt "sqrt" (Real) -> Real = |[a, ..]| real(real::sqrt(r(a)));
+    /// A square root whose derivative at 0 is 0: the norm of nothing does not move.
+    Root "root" (Real) -> Real = |[a, ..]| real(real::sqrt(r(a)));
+    /// The first operand over the second, but 0 if the second is 0.
+    Ratio "ratio" (Real Real) -> Real = |[a, b, _]| if r(b) == 0.0 { 0 } else { real(r(a) / r(b)) };
     Cbrt "cbrt" (Real) -> Real = |[a, ..]| real(real::cbrt(r(a)));
     Exp "exp" (Real) -> Real = |[a, ..]| real(real::exp(r(a)));
     Expm1 "expm1" (Real) -> Real = |[a, ..]| real(real::expm1(r(a)));
@@ -160,9 +179,54 @@ operations! {
     /// The same bits (all NaNs are the same).
     Eqv "eqv" (Real Real) -> Bool = |[a, b, _]| (a == b) as u64;
     IsInteger "is-integer" (Real) -> Bool = |[a, ..]| (r(a).is_finite() && real::truncate(r(a)) == r(a)) as u64;
+    IntAdd "int-add" (Int Int) -> Int = |[a, b, _]| i(a).wrapping_add(i(b)) as u64;
+    IntSub "int-sub" (Int Int) -> Int = |[a, b, _]| i(a).wrapping_sub(i(b)) as u64;
+    IntMul "int-mul" (Int Int) -> Int = |[a, b, _]| i(a).wrapping_mul(i(b)) as u64;
+    IntMin "int-min" (Int Int) -> Int = |[a, b, _]| i(a).min(i(b)) as u64;
+    IntMax "int-max" (Int Int) -> Int = |[a, b, _]| i(a).max(i(b)) as u64;
+    IntAbs "int-abs" (Int) -> Int = |[a, ..]| i(a).wrapping_abs() as u64;
+    /// Rounds towards zero; 0 for a divisor of 0, as in all divisions of integers.
+    IntQuotient "int-quotient" (Int Int) -> Int = |[a, b, _]| divided(i(a), i(b), i64::wrapping_div);
+    IntRemainder "int-remainder" (Int Int) -> Int = |[a, b, _]| divided(i(a), i(b), i64::wrapping_rem);
+    IntFloorQuotient "int-floor-quotient" (Int Int) -> Int = |[a, b, _]| divided(i(a), i(b), floor_quotient);
+    IntModulo "int-modulo" (Int Int) -> Int = |[a, b, _]| divided(i(a), i(b), modulo);
+    IntLt "int-lt" (Int Int) -> Bool = |[a, b, _]| (i(a) < i(b)) as u64;
+    IntLe "int-le" (Int Int) -> Bool = |[a, b, _]| (i(a) <= i(b)) as u64;
+    IntEq "int-eq" (Int Int) -> Bool = |[a, b, _]| (a == b) as u64;
+    /// Whether an integer is small enough to be a tape value.
+    IntFits "int-fits" (Int) -> Bool = |[a, ..]| fits(i(a).into()) as u64;
+    /// Whether a product is.
+    IntMulFits "int-mul-fits" (Int Int) -> Bool = |[a, b, _]| fits(i(a) as i128 * i(b) as i128) as u64;
+    /// Whether the first is a multiple of the second.
+    IntDivides "int-divides" (Int Int) -> Bool = |[a, b, _]| (b != 0 && i(a).wrapping_rem(i(b)) == 0) as u64;
+    ToReal "to-real" (Int) -> Real = |[a, ..]| real(i(a) as f64);
+    /// The integer that a real is; anything for other reals.
+    ToInt "to-int" (Real) -> Int = |[a, ..]| (r(a) as i64) as u64;
+    /// Whether a real is an integer that is small enough to be a tape value.
+    IsInt "is-int" (Real) -> Bool = |[a, ..]| (real::truncate(r(a)) == r(a) && r(a).abs() < INT_LIMIT as f64) as u64;
     Not "not" (Bool) -> Bool = |[a, ..]| (a == 0) as u64;
     /// The second operand if the first is true, else the third.
     Select "select" (Bool Real Real) -> Real = |[t, a, b]| if t != 0 { a } else { b };
+    IntSelect "int-select" (Bool Int Int) -> Int = |[t, a, b]| if t != 0 { a } else { b };
+    BoolSelect "bool-select" (Bool Bool Bool) -> Bool = |[t, a, b]| if t != 0 { a } else { b };
+}
+
+fn fits(x: i128) -> bool {
+    x.abs() < INT_LIMIT as i128
+}
+
+fn divided(a: i64, b: i64, f: fn(i64, i64) -> i64) -> u64 {
+    if b == 0 { 0 } else { f(a, b) as u64 }
+}
+
+fn floor_quotient(a: i64, b: i64) -> i64 {
+    let q = a.wrapping_div(b);
+    if a.wrapping_rem(b) != 0 && (a < 0) != (b < 0) { q - 1 } else { q }
+}
+
+fn modulo(a: i64, b: i64) -> i64 {
+    let m = a.wrapping_rem(b);
+    if m != 0 && (m < 0) != (b < 0) { m + b } else { m }
 }
 
 fn pow_base(a: f64, b: f64) -> f64 {

@@ -4,7 +4,7 @@ use crate::recorder::Recorder;
 use crate::reverse::dependents;
 use crate::tape::{Node, NodeId};
 use dmci_ops::derivative::contribution;
-use dmci_ops::{Build, Op};
+use dmci_ops::{Build, MAX_ARITY, Op};
 
 /// Adds the tangents of `outputs` to the tape when the `wanted` nodes move along `directions`;
 /// `None` where an output does not depend on them.
@@ -15,7 +15,7 @@ pub fn tangents(
     directions: &[NodeId],
 ) -> Vec<Option<NodeId>> {
     let Some(&last) = outputs.iter().max() else { return Vec::new() };
-    let (first, depends) = dependents(&recorder.tape().nodes, wanted, last);
+    let (first, depends) = dependents(recorder.tape(), wanted, last);
     let mut tangent: Vec<Option<NodeId>> = vec![None; depends.len()];
     for (n, &direction) in wanted.iter().zip(directions) {
         if let Some(slot) = (n.0 as usize).checked_sub(first).and_then(|at| tangent.get_mut(at)) {
@@ -26,20 +26,40 @@ pub fn tangents(
         if !depends[i] || tangent[i].is_some() {
             continue;
         }
-        let Node::Op(op, args) = recorder.tape().nodes[first + i] else { continue };
-        let args = &args[..op.operands().len()];
-        for (k, arg) in args.iter().enumerate() {
-            let Some(t) = (arg.0 as usize).checked_sub(first).and_then(|at| tangent[at]) else { continue };
-            let y = NodeId((first + i) as u32);
-            let Some(part) = contribution(recorder, op, args, y, k, t) else { continue };
-            tangent[i] = Some(match tangent[i] {
-                None => part,
-                Some(sum) => recorder.op(Op::Add, &[sum, part]),
-            });
-        }
+        let y = NodeId((first + i) as u32);
+        let before = |arg: NodeId| (arg.0 as usize).checked_sub(first).and_then(|at| tangent[at]);
+        tangent[i] = match recorder.tape().nodes[first + i] {
+            Node::Op(op, args) => operation_change(recorder, op, args, y, args.map(before)),
+            Node::Kernel(..) | Node::Pack { .. } => {
+                let changes: Vec<_> = recorder.tape().operands(first + i).iter().map(|&a| before(a)).collect();
+                recorder.kernel_change(y, &changes)
+            }
+            Node::Leaf(_) | Node::Real(_) | Node::Int(_) | Node::Constant(_) => None,
+        };
     }
     outputs
         .iter()
         .map(|n| (n.0 as usize).checked_sub(first).and_then(|at| tangent.get(at).copied().flatten()))
         .collect()
+}
+
+/// The change of an operation when its operands change.
+fn operation_change(
+    recorder: &mut Recorder,
+    op: Op,
+    args: [NodeId; MAX_ARITY],
+    y: NodeId,
+    changes: [Option<NodeId>; MAX_ARITY],
+) -> Option<NodeId> {
+    let n = op.operands().len();
+    let mut change = None;
+    for (k, t) in changes[..n].iter().enumerate() {
+        let Some(t) = *t else { continue };
+        let Some(part) = contribution(recorder, op, &args[..n], y, k, t) else { continue };
+        change = Some(match change {
+            None => part,
+            Some(sum) => recorder.op(Op::Add, &[sum, part]),
+        });
+    }
+    change.map(|change| recorder.expand(change, recorder.shape(y)))
 }

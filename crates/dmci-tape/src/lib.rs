@@ -4,6 +4,7 @@
 //! its nodes, leaves and guards.
 
 mod forward;
+mod kernels;
 pub mod passes;
 mod recorder;
 mod reverse;
@@ -13,5 +14,5 @@ mod verify;
 
 pub use forward::tangents;
 pub use recorder::Recorder;
-pub use reverse::{Scalar, adjoints, gradient};
+pub use reverse::{adjoints, gradient};
 pub use tape::{Guard, Leaf, LeafKind, Node, NodeId, Tape};

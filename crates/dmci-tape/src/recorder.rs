@@ -1,18 +1,27 @@
 //! Recording: nodes are added with their values in the lane that is being walked.
 
 use crate::tape::{Guard, Leaf, LeafKind, Node, NodeId, Tape};
-use dmci_ops::{Build, MAX_ARITY, Op};
+use dmci_ops::linalg::Scratch;
+use dmci_ops::op::single;
+use dmci_ops::{Build, Kernel, Layout, MAX_ARITY, Op, Shape, Tensor, Type};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// A tape under construction, with the concrete value of every node.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     tape: Tape,
-    /// Values in bits, by node.
+    /// By node: the bits of a number, or where a tensor's elements begin in `elements`.
     values: Vec<u64>,
+    elements: Vec<u64>,
     /// Place in the source of each node, for messages; not part of the tape.
     places: Vec<u32>,
     constants: FxHashMap<u64, NodeId>,
+    integers: FxHashMap<i64, NodeId>,
+    maps: FxHashMap<Arc<[u32]>, u32>,
+    /// Whether any value is a tensor; without any, shapes need not be looked at.
+    tensors: bool,
+    scratch: Scratch,
     /// Place given to the nodes that follow.
     pub place: u32,
 }
@@ -21,6 +30,11 @@ impl Recorder {
     /// An empty one.
     pub fn new() -> Self {
         Recorder::default()
+    }
+
+    /// An empty one whose operations are rounded to single precision.
+    pub fn single() -> Self {
+        Recorder { tape: Tape { single: true, ..Tape::default() }, ..Recorder::default() }
     }
 
     /// Number of nodes so far.
@@ -33,18 +47,115 @@ impl Recorder {
         self.tape.nodes.is_empty()
     }
 
-    fn push(&mut self, node: Node, value: u64) -> NodeId {
+    /// Whether any value is a tensor.
+    pub fn has_tensors(&self) -> bool {
+        self.tensors
+    }
+
+    /// Numbers that are held for tensors.
+    pub fn element_count(&self) -> usize {
+        self.elements.len()
+    }
+
+    fn push(&mut self, node: Node, shape: Shape, value: u64) -> NodeId {
         self.tape.nodes.push(node);
+        self.tape.shapes.push(shape);
         self.values.push(value);
         self.places.push(self.place);
         NodeId(self.tape.nodes.len() as u32 - 1)
     }
 
-    /// A new leaf with its value.
+    fn push_tensor(&mut self, node: Node, shape: Shape, elements: &[u64]) -> NodeId {
+        self.tensors = true;
+        let at = self.elements.len() as u64;
+        self.elements.extend_from_slice(elements);
+        self.push(node, shape, at)
+    }
+
+    fn fit(&self, x: f64) -> f64 {
+        if self.tape.single { x as f32 as f64 } else { x }
+    }
+
+    /// A new real leaf with its value.
     pub fn leaf(&mut self, name: &str, kind: LeafKind, value: f64) -> NodeId {
-        let number = self.tape.leaves.len() as u32;
-        self.tape.leaves.push(Leaf { name: name.into(), kind });
-        self.push(Node::Leaf(number), value.to_bits())
+        let value = self.fit(value).to_bits();
+        let number = self.new_leaf(name, kind, Type::Real, Shape::Scalar);
+        self.push(Node::Leaf(number), Shape::Scalar, value)
+    }
+
+    /// A new exact leaf with its value.
+    pub fn int_leaf(&mut self, name: &str, kind: LeafKind, value: i64) -> NodeId {
+        let number = self.new_leaf(name, kind, Type::Int, Shape::Scalar);
+        self.push(Node::Leaf(number), Shape::Scalar, value as u64)
+    }
+
+    /// A new tensor leaf with its elements.
+    pub fn tensor_leaf(&mut self, name: &str, kind: LeafKind, shape: Shape, values: &[f64]) -> NodeId {
+        let bits: Vec<u64> = values.iter().map(|&x| self.fit(x).to_bits()).collect();
+        let number = self.new_leaf(name, kind, Type::Real, shape);
+        self.push_tensor(Node::Leaf(number), shape, &bits)
+    }
+
+    fn new_leaf(&mut self, name: &str, kind: LeafKind, ty: Type, shape: Shape) -> u32 {
+        self.tape.leaves.push(Leaf { name: name.into(), kind, ty, shape });
+        self.tape.leaves.len() as u32 - 1
+    }
+
+    /// An exact constant.
+    pub fn int(&mut self, x: i64) -> NodeId {
+        if let Some(&id) = self.integers.get(&x) {
+            return id;
+        }
+        let id = self.push(Node::Int(x), Shape::Scalar, x as u64);
+        self.integers.insert(x, id);
+        id
+    }
+
+    /// A constant tensor.
+    pub fn constant(&mut self, shape: Shape, values: impl IntoIterator<Item = f64>) -> NodeId {
+        let fit = |x: f64| if x.is_nan() { f64::NAN } else { self.fit(x) }.to_bits();
+        let bits: Vec<u64> = values.into_iter().map(fit).collect();
+        self.tape.constants.push(bits.clone().into());
+        let number = self.tape.constants.len() as u32 - 1;
+        self.push_tensor(Node::Constant(number), shape, &bits)
+    }
+
+    /// The elements of several values one after the other, as a value of the given shape.
+    pub fn pack(&mut self, parts: &[NodeId], shape: Shape) -> NodeId {
+        let first = self.tape.packed.len() as u32;
+        self.tape.packed.extend_from_slice(parts);
+        let mut bits = Vec::with_capacity(shape.len());
+        parts.iter().for_each(|&part| bits.extend_from_slice(self.elements(part)));
+        self.push_tensor(Node::Pack { first, count: parts.len() as u32 }, shape, &bits)
+    }
+
+    /// An operation on tensors.
+    pub fn kernel(&mut self, kernel: Kernel, args: &[NodeId], shape: Shape) -> NodeId {
+        let pair = [args[0], args.get(1).copied().unwrap_or(NodeId(0))];
+        let mut out = vec![0; shape.len()];
+        let layout = Layout { width: 1, lanes: 1, single: self.tape.single };
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let operands = [0, args.len() - 1].map(|k| Tensor { bits: self.elements(args[k]), shape: self.shape(args[k]) });
+        kernel.run(&mut out, shape, operands, &self.tape.maps, layout, &mut scratch);
+        self.scratch = scratch;
+        let node = Node::Kernel(kernel, pair);
+        if shape.is_scalar() { self.push(node, shape, out[0]) } else { self.push_tensor(node, shape, &out) }
+    }
+
+    /// The number of an index map.
+    pub fn map(&mut self, map: impl Into<Arc<[u32]>>) -> u32 {
+        let map = map.into();
+        let next = self.tape.maps.len() as u32;
+        let number = *self.maps.entry(map.clone()).or_insert(next);
+        if number == next {
+            self.tape.maps.push(map);
+        }
+        number
+    }
+
+    /// The shape of a node.
+    pub fn shape(&self, node: NodeId) -> Shape {
+        self.tape.shape(node)
     }
 
     /// Notes the outcome of a boolean node that the path depends on.
@@ -59,23 +170,27 @@ impl Recorder {
         self.tape.guards.push(Guard { node, outcome: self.values[node.0 as usize] != 0, pinned: true });
     }
 
-    /// Marks a node as a result.
-    pub fn output(&mut self, node: NodeId) {
-        self.tape.outputs.push(node);
-    }
-
-    /// The value of a node, in bits.
+    /// The value of a number, in bits.
     pub fn bits(&self, node: NodeId) -> u64 {
         self.values[node.0 as usize]
     }
 
-    /// The value of a real node.
+    /// The value of a real number.
     pub fn value(&self, node: NodeId) -> f64 {
         f64::from_bits(self.bits(node))
     }
 
-    /// The values of all nodes, in bits.
-    pub fn values(&self) -> &[u64] {
+    /// The elements of a node, in bits; one for a number.
+    pub fn elements(&self, node: NodeId) -> &[u64] {
+        let i = node.0 as usize;
+        match self.tape.shapes[i] {
+            Shape::Scalar => &self.values[i..=i],
+            shape => &self.elements[self.values[i] as usize..][..shape.len()],
+        }
+    }
+
+    /// The values of all nodes, in bits, of a tape without tensors.
+    pub(crate) fn values(&self) -> &[u64] {
         &self.values
     }
 
@@ -84,23 +199,72 @@ impl Recorder {
         self.places[node.0 as usize]
     }
 
+    /// Gives a place to all nodes from `first` on.
+    pub fn set_places(&mut self, first: usize, place: u32) {
+        self.places[first..].fill(place);
+    }
+
     /// What was recorded so far.
     pub fn tape(&self) -> &Tape {
         &self.tape
     }
 
-    /// The tape.
-    pub fn into_tape(self) -> Tape {
-        self.tape
-    }
-
     /// Forgets all nodes and guards from `len` nodes on.
     pub fn truncate(&mut self, len: usize) {
+        if len >= self.len() {
+            return;
+        }
+        let tensor = (len..self.len()).find(|&i| !self.tape.shapes[i].is_scalar());
+        if let Some(i) = tensor {
+            self.elements.truncate(self.values[i] as usize);
+        }
+        let pack = self.tape.nodes[len..].iter().find_map(|node| match node {
+            Node::Pack { first, .. } => Some(*first),
+            _ => None,
+        });
+        if let Some(first) = pack {
+            self.tape.packed.truncate(first as usize);
+        }
         self.tape.nodes.truncate(len);
+        self.tape.shapes.truncate(len);
         self.values.truncate(len);
         self.places.truncate(len);
         self.tape.guards.retain(|g| (g.node.0 as usize) < len);
         self.constants.retain(|_, id| (id.0 as usize) < len);
+        self.integers.retain(|_, id| (id.0 as usize) < len);
+    }
+
+    /// An operation on tensors element by element; the shapes are known to fit.
+    fn elementwise(&mut self, op: Op, ids: [NodeId; MAX_ARITY], n: usize) -> NodeId {
+        let shapes = ids.map(|id| self.shape(id));
+        let fitting = |a: Shape, b: &Shape| a.broadcast(*b).expect("shapes were checked before");
+        let shape = shapes[..n].iter().fold(Shape::Scalar, fitting);
+        if shape.is_scalar() {
+            return self.scalar(op, ids, n);
+        }
+        let mut out = Vec::with_capacity(shape.len());
+        let mut indices = shapes.map(|s| s.spread(shape));
+        for _ in 0..shape.len() {
+            let mut bits = [0; MAX_ARITY];
+            for (k, index) in indices.iter_mut().enumerate().take(n) {
+                bits[k] = self.elements(ids[k])[index.next().unwrap_or(0)];
+            }
+            out.push(self.rounded(op, op.eval(bits)));
+        }
+        self.push_tensor(Node::Op(op, ids), shape, &out)
+    }
+
+    fn scalar(&mut self, op: Op, ids: [NodeId; MAX_ARITY], n: usize) -> NodeId {
+        let mut bits = [0; MAX_ARITY];
+        for (slot, id) in bits.iter_mut().zip(&ids[..n]) {
+            *slot = self.values[id.0 as usize];
+        }
+        let value = self.rounded(op, op.eval(bits));
+        self.push(Node::Op(op, ids), Shape::Scalar, value)
+    }
+
+    fn rounded(&self, op: Op, bits: u64) -> u64 {
+        if self.tape.single && op.result() == Type::Real { single(bits) } else { bits }
     }
 }
 
@@ -109,20 +273,16 @@ impl Build for Recorder {
 
     fn op(&mut self, op: Op, args: &[NodeId]) -> NodeId {
         let mut ids = [NodeId(0); MAX_ARITY];
-        let mut bits = [0; MAX_ARITY];
-        for (i, &arg) in args.iter().enumerate() {
-            ids[i] = arg;
-            bits[i] = self.values[arg.0 as usize];
-        }
-        self.push(Node::Op(op, ids), op.eval(bits))
+        ids[..args.len()].copy_from_slice(args);
+        if self.tensors { self.elementwise(op, ids, args.len()) } else { self.scalar(op, ids, args.len()) }
     }
 
     fn real(&mut self, x: f64) -> NodeId {
-        let bits = if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() };
+        let bits = if x.is_nan() { f64::NAN } else { self.fit(x) }.to_bits();
         if let Some(&id) = self.constants.get(&bits) {
             return id;
         }
-        let id = self.push(Node::Real(bits), bits);
+        let id = self.push(Node::Real(bits), Shape::Scalar, bits);
         self.constants.insert(bits, id);
         id
     }

@@ -1,6 +1,7 @@
 //! The tape: operations in single assignment, leaves, guards and outputs.
 
-use dmci_ops::{MAX_ARITY, Op, Type};
+use dmci_ops::{Kernel, MAX_ARITY, Op, Shape, Type};
+use std::sync::Arc;
 
 /// A node: its position on the tape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -13,8 +14,21 @@ pub enum Node {
     Leaf(u32),
     /// A constant, by its bits.
     Real(u64),
-    /// An operation on earlier nodes; operands beyond its arity are 0.
+    /// An exact constant.
+    Int(i64),
+    /// A constant tensor, by its number.
+    Constant(u32),
+    /// An operation on earlier nodes, element by element; operands beyond its arity are 0.
     Op(Op, [NodeId; MAX_ARITY]),
+    /// An operation on tensors.
+    Kernel(Kernel, [NodeId; 2]),
+    /// The elements of several values, one after the other: a range of [`Tape::packed`].
+    Pack {
+        /// Where the range begins.
+        first: u32,
+        /// How many values.
+        count: u32,
+    },
 }
 
 /// What a leaf is.
@@ -33,6 +47,10 @@ pub struct Leaf {
     pub name: String,
     /// What it is.
     pub kind: LeafKind,
+    /// Real, or an exact integer.
+    pub ty: Type,
+    /// Its shape.
+    pub shape: Shape,
 }
 
 /// A decision that the recorded path depends on: the boolean node had this outcome. The predicate
@@ -53,40 +71,67 @@ pub struct Guard {
 pub struct Tape {
     /// Nodes in order of computation.
     pub nodes: Vec<Node>,
+    /// The shape of each node.
+    pub shapes: Vec<Shape>,
     /// Leaves by number.
     pub leaves: Vec<Leaf>,
     /// Decisions in order.
     pub guards: Vec<Guard>,
     /// Results.
     pub outputs: Vec<NodeId>,
+    /// Operands of `Pack` nodes.
+    pub packed: Vec<NodeId>,
+    /// Index maps of kernels.
+    pub maps: Vec<Arc<[u32]>>,
+    /// Elements of constant tensors, in bits.
+    pub constants: Vec<Arc<[u64]>>,
+    /// Every operation is rounded to single precision.
+    pub single: bool,
 }
 
 impl Tape {
-    /// The type of a node.
+    /// The type of a node, or of its elements.
     pub fn type_of(&self, id: NodeId) -> Type {
         match self.nodes[id.0 as usize] {
-            Node::Leaf(_) | Node::Real(_) => Type::Real,
+            Node::Leaf(n) => self.leaves[n as usize].ty,
+            Node::Real(_) | Node::Constant(_) | Node::Kernel(..) | Node::Pack { .. } => Type::Real,
+            Node::Int(_) => Type::Int,
             Node::Op(op, _) => op.result(),
+        }
+    }
+
+    /// The shape of a node.
+    pub fn shape(&self, id: NodeId) -> Shape {
+        self.shapes[id.0 as usize]
+    }
+
+    /// The operands of a node.
+    pub fn operands(&self, id: usize) -> &[NodeId] {
+        match &self.nodes[id] {
+            Node::Op(op, args) => &args[..op.operands().len()],
+            Node::Kernel(kernel, args) => &args[..kernel.arity()],
+            Node::Pack { first, count } => &self.packed[*first as usize..][..*count as usize],
+            _ => &[],
         }
     }
 
     /// Number of operations, leaves and constants not counted.
     pub fn operations(&self) -> usize {
-        self.nodes.iter().filter(|n| matches!(n, Node::Op(..))).count()
+        self.nodes.iter().filter(|n| matches!(n, Node::Op(..) | Node::Kernel(..) | Node::Pack { .. })).count()
+    }
+
+    /// Where the numbers of each leaf begin among the numbers of all leaves, and how many there are.
+    pub fn leaf_offsets(&self) -> (Vec<usize>, usize) {
+        let mut total = 0;
+        let offsets = self.leaves.iter().map(|leaf| {
+            total += leaf.shape.len();
+            total - leaf.shape.len()
+        });
+        (offsets.collect(), total)
     }
 
     /// A number that is the same for the same nodes, leaves, guards and outputs, in every process.
     pub fn stable_hash(&self) -> u64 {
         self.print().bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ b as u64).wrapping_mul(0x0100_0000_01b3))
-    }
-}
-
-impl Node {
-    /// The operands.
-    pub fn operands(&self) -> &[NodeId] {
-        match self {
-            Node::Op(op, args) => &args[..op.operands().len()],
-            _ => &[],
-        }
     }
 }

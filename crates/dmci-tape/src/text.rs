@@ -1,27 +1,19 @@
 //! The text form of a tape, and its parser.
 
 use crate::tape::{Guard, Leaf, LeafKind, Node, NodeId, Tape};
-use dmci_ops::{MAX_ARITY, Op};
+use dmci_ops::{Kernel, MAX_ARITY, NONE, Op, Shape, Type};
 use std::fmt::Write;
 
 impl Tape {
     /// The text form: one line a node, leaf, guard or output.
     pub fn print(&self) -> String {
         let mut out = String::new();
+        if self.single {
+            out.push_str("single\n");
+        }
         let mut guards = self.guards.iter().peekable();
-        for (i, node) in self.nodes.iter().enumerate() {
-            let _ = match node {
-                Node::Leaf(n) => {
-                    let leaf = &self.leaves[*n as usize];
-                    let kind = if leaf.kind == LeafKind::Param { "param" } else { "input" };
-                    writeln!(out, "%{i} = {kind} {:?}", leaf.name)
-                }
-                Node::Real(bits) => writeln!(out, "%{i} = real {:?}", f64::from_bits(*bits)),
-                Node::Op(op, _) => {
-                    let args: String = node.operands().iter().map(|a| format!(" %{}", a.0)).collect();
-                    writeln!(out, "%{i} = {}{args}", op.name())
-                }
-            };
+        for i in 0..self.nodes.len() {
+            let _ = writeln!(out, "%{i} = {}", self.describe(NodeId(i as u32)));
             while let Some(g) = guards.next_if(|g| g.node.0 as usize <= i) {
                 let kind = if g.pinned { "pin" } else { "guard" };
                 let _ = writeln!(out, "{kind} %{} {}", g.node.0, g.outcome);
@@ -31,6 +23,42 @@ impl Tape {
             let _ = writeln!(out, "output %{}", output.0);
         }
         out
+    }
+
+    /// What a node is, in words of the text form.
+    pub fn describe(&self, id: NodeId) -> String {
+        let i = id.0 as usize;
+        let shape = self.shapes[i];
+        let args: String = self.operands(i).iter().map(|a| format!(" %{}", a.0)).collect();
+        match &self.nodes[i] {
+            Node::Leaf(n) => {
+                let leaf = &self.leaves[*n as usize];
+                let kind = if leaf.kind == LeafKind::Param { "param" } else { "input" };
+                let ty = match (leaf.ty, leaf.shape) {
+                    (Type::Int, _) => " int".to_string(),
+                    (_, Shape::Scalar) => String::new(),
+                    (_, shape) => format!(" {shape}"),
+                };
+                format!("{kind} {:?}{ty}", leaf.name)
+            }
+            Node::Real(bits) => format!("real {:?}", f64::from_bits(*bits)),
+            Node::Int(x) => format!("int {x}"),
+            Node::Constant(n) => {
+                let items = self.constants[*n as usize].iter().map(|&bits| format!("{:?}", f64::from_bits(bits)));
+                format!("tensor {shape} {}", items.collect::<Vec<_>>().join(" "))
+            }
+            Node::Op(op, _) => format!("{}{args}", op.name()),
+            Node::Kernel(kernel, _) => match kernel {
+                Kernel::Take(n) | Kernel::Put(n) => {
+                    let item = |&e: &u32| if e == NONE { "-".to_string() } else { e.to_string() };
+                    let items: Vec<String> = self.maps[*n as usize].iter().map(item).collect();
+                    format!("{} {shape}{args} [{}]", kernel.name(), items.join(" "))
+                }
+                Kernel::MatMul { m, k, n, .. } => format!("{} {shape}{args} [{m} {k} {n}]", kernel.name()),
+                _ => format!("{} {shape}{args}", kernel.name()),
+            },
+            Node::Pack { .. } => format!("pack {shape}{args}"),
+        }
     }
 
     /// Parses the text form; the error names the line. The result is verified.
@@ -52,6 +80,10 @@ fn parse_line(tape: &mut Tape, line: &str) -> Option<()> {
     if line.is_empty() {
         return Some(());
     }
+    if line == "single" {
+        tape.single = true;
+        return Some(());
+    }
     for (kind, pinned) in [("guard ", false), ("pin ", true)] {
         if let Some(rest) = line.strip_prefix(kind) {
             let (node, outcome) = rest.split_once(' ')?;
@@ -68,27 +100,106 @@ fn parse_line(tape: &mut Tape, line: &str) -> Option<()> {
         return None;
     }
     let (name, rest) = rest.split_once(' ').unwrap_or((rest, ""));
-    let node = match name {
+    let (node, shape) = parse_node(tape, name, rest)?;
+    tape.nodes.push(node);
+    tape.shapes.push(shape);
+    Some(())
+}
+
+fn real_bits(word: &str) -> Option<u64> {
+    word.parse::<f64>().ok().map(|x| if x.is_nan() { f64::NAN } else { x }.to_bits())
+}
+
+fn parse_node(tape: &mut Tape, name: &str, rest: &str) -> Option<(Node, Shape)> {
+    Some(match name {
         "param" | "input" => {
             let kind = if name == "param" { LeafKind::Param } else { LeafKind::Input };
-            let name = rest.strip_prefix('"')?.strip_suffix('"')?.to_string();
-            tape.leaves.push(Leaf { name, kind });
-            Node::Leaf(tape.leaves.len() as u32 - 1)
+            let (name, ty) = rest.strip_prefix('"')?.rsplit_once('"')?;
+            let (ty, shape) = match ty.trim() {
+                "" => (Type::Real, Shape::Scalar),
+                "int" => (Type::Int, Shape::Scalar),
+                shape => (Type::Real, Shape::parse(shape)?),
+            };
+            tape.leaves.push(Leaf { name: name.to_string(), kind, ty, shape });
+            (Node::Leaf(tape.leaves.len() as u32 - 1), shape)
         }
-        "real" => Node::Real(rest.parse::<f64>().ok().map(|x| if x.is_nan() { f64::NAN } else { x })?.to_bits()),
-        _ => {
-            let op = Op::parse(name)?;
-            let mut args = [NodeId(0); MAX_ARITY];
-            let words: Vec<&str> = rest.split_whitespace().collect();
-            if words.len() != op.operands().len() {
-                return None;
-            }
-            for (slot, word) in args.iter_mut().zip(words) {
-                *slot = node_id(word)?;
-            }
-            Node::Op(op, args)
+        "real" => (Node::Real(real_bits(rest)?), Shape::Scalar),
+        "int" => (Node::Int(rest.parse().ok()?), Shape::Scalar),
+        "tensor" => {
+            let mut words = rest.split_whitespace();
+            let shape = Shape::parse(words.next()?)?;
+            tape.constants.push(words.map(real_bits).collect::<Option<Vec<_>>>()?.into());
+            (Node::Constant(tape.constants.len() as u32 - 1), shape)
         }
+        "pack" => {
+            let (shape, args, _) = shaped(rest)?;
+            let first = tape.packed.len() as u32;
+            let count = args.len() as u32;
+            tape.packed.extend(args);
+            (Node::Pack { first, count }, shape)
+        }
+        _ => match Op::parse(name) {
+            Some(op) => parse_op(tape, op, rest)?,
+            None => parse_kernel(tape, name, rest)?,
+        },
+    })
+}
+
+fn parse_op(tape: &Tape, op: Op, rest: &str) -> Option<(Node, Shape)> {
+    let mut args = [NodeId(0); MAX_ARITY];
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    if words.len() != op.operands().len() {
+        return None;
+    }
+    let mut shape = Shape::Scalar;
+    for (slot, word) in args.iter_mut().zip(words) {
+        *slot = node_id(word)?;
+        shape = shape.broadcast(*tape.shapes.get(slot.0 as usize)?)?;
+    }
+    Some((Node::Op(op, args), shape))
+}
+
+/// Shape, operands and the numbers in brackets.
+fn shaped(rest: &str) -> Option<(Shape, Vec<NodeId>, Vec<u32>)> {
+    let (rest, numbers) = match rest.split_once('[') {
+        Some((rest, list)) => (rest, list.strip_suffix(']')?),
+        None => (rest, ""),
     };
-    tape.nodes.push(node);
-    Some(())
+    let mut words = rest.split_whitespace();
+    let shape = Shape::parse(words.next()?)?;
+    let args = words.map(node_id).collect::<Option<Vec<_>>>()?;
+    let number = |word: &str| if word == "-" { Some(NONE) } else { word.parse().ok() };
+    Some((shape, args, numbers.split_whitespace().map(number).collect::<Option<Vec<_>>>()?))
+}
+
+fn parse_kernel(tape: &mut Tape, name: &str, rest: &str) -> Option<(Node, Shape)> {
+    let (shape, args, numbers) = shaped(rest)?;
+    let map = tape.maps.len() as u32;
+    let sizes = || <[u32; 3]>::try_from(numbers.as_slice()).ok();
+    let kernel = match name {
+        "take" => Kernel::Take(map),
+        "put" => Kernel::Put(map),
+        "matmul" | "matmul-tn" | "matmul-nt" | "matmul-tt" => {
+            let [m, k, n] = sizes()?;
+            let flag = |c: char, at: usize| name.strip_prefix("matmul-").and_then(|f| f.chars().nth(at)) == Some(c);
+            Kernel::MatMul { ta: flag('t', 0), tb: flag('t', 1), m, k, n }
+        }
+        "index" => Kernel::Index,
+        "scatter" => Kernel::Scatter,
+        "solve" => Kernel::Solve { transposed: false },
+        "solve-t" => Kernel::Solve { transposed: true },
+        "inverse" => Kernel::Inverse,
+        "det" => Kernel::Det,
+        "cofactor" => Kernel::Cofactor,
+        "logdet" => Kernel::LogDet,
+        "cholesky" => Kernel::Cholesky,
+        _ => return None,
+    };
+    if matches!(kernel, Kernel::Take(_) | Kernel::Put(_)) {
+        tape.maps.push(numbers.into());
+    }
+    if args.len() != kernel.arity() {
+        return None;
+    }
+    Some((Node::Kernel(kernel, [args[0], args.get(1).copied().unwrap_or(NodeId(0))]), shape))
 }

@@ -1,24 +1,16 @@
 //! Checks that a tape is well formed.
 
 use crate::tape::{Node, NodeId, Tape};
-use dmci_ops::Type;
+use dmci_ops::{Kernel, NONE, Shape, Type};
 
 impl Tape {
-    /// Operands come before their uses and have the right types; indices are in range.
+    /// Operands come before their uses and have the right types and shapes; indices are in range.
     pub fn verify(&self) -> Result<(), String> {
-        for (i, node) in self.nodes.iter().enumerate() {
-            match node {
-                Node::Leaf(n) if *n as usize >= self.leaves.len() => return Err(format!("%{i}: no leaf {n}")),
-                Node::Op(op, args) => {
-                    for (arg, ty) in args.iter().zip(op.operands()) {
-                        if arg.0 as usize >= i {
-                            return Err(format!("%{i} uses %{}, which is not before it", arg.0));
-                        }
-                        self.expect(*arg, *ty).map_err(|why| format!("%{i}: {why}"))?;
-                    }
-                }
-                _ => {}
-            }
+        if self.nodes.len() != self.shapes.len() {
+            return Err("a shape is missing".into());
+        }
+        for i in 0..self.nodes.len() {
+            self.verify_node(i).map_err(|why| format!("%{i}: {why}"))?;
         }
         for guard in &self.guards {
             self.expect(guard.node, Type::Bool)?;
@@ -26,6 +18,74 @@ impl Tape {
         match self.outputs.iter().find(|n| n.0 as usize >= self.nodes.len()) {
             Some(n) => Err(format!("output %{} does not exist", n.0)),
             None => Ok(()),
+        }
+    }
+
+    fn verify_node(&self, i: usize) -> Result<(), String> {
+        if let Node::Pack { first, count } = self.nodes[i]
+            && first as usize + count as usize > self.packed.len()
+        {
+            return Err("operands are missing".into());
+        }
+        if let Some(arg) = self.operands(i).iter().find(|a| a.0 as usize >= i) {
+            return Err(format!("uses %{}, which is not before it", arg.0));
+        }
+        let shape = self.shapes[i];
+        let fits = match self.nodes[i] {
+            Node::Leaf(n) => match self.leaves.get(n as usize) {
+                Some(leaf) => leaf.shape == shape,
+                None => return Err(format!("no leaf {n}")),
+            },
+            Node::Real(_) | Node::Int(_) => shape.is_scalar(),
+            Node::Constant(n) => self.constants.get(n as usize).is_some_and(|c| c.len() == shape.len()),
+            Node::Op(op, args) => {
+                for (arg, ty) in args.iter().zip(op.operands()) {
+                    self.expect(*arg, *ty)?;
+                }
+                let shapes = args[..op.operands().len()].iter().map(|&a| self.shape(a));
+                shapes.fold(Some(Shape::Scalar), |s, other| s?.broadcast(other)) == Some(shape)
+            }
+            Node::Kernel(kernel, [a, b]) => {
+                self.expect(a, Type::Real)?;
+                if kernel.arity() == 2 {
+                    let index = matches!(kernel, Kernel::Index | Kernel::Scatter);
+                    self.expect(b, if index { Type::Int } else { Type::Real })?;
+                }
+                self.kernel_fits(kernel, self.shape(a), self.shape(b), shape)
+            }
+            Node::Pack { .. } => {
+                for &a in self.operands(i) {
+                    self.expect(a, Type::Real)?;
+                }
+                self.operands(i).iter().map(|&a| self.shape(a).len()).sum::<usize>() == shape.len()
+            }
+        };
+        if fits { Ok(()) } else { Err(format!("its shape cannot be {shape}")) }
+    }
+
+    fn kernel_fits(&self, kernel: Kernel, a: Shape, b: Shape, shape: Shape) -> bool {
+        let square = matches!(a, Shape::Matrix(m, n) if m == n);
+        let map = |n: u32, from: usize, to: usize| {
+            let map = self.maps.get(n as usize);
+            map.is_some_and(|map| map.len() == to && map.iter().all(|&e| e == NONE || (e as usize) < from))
+        };
+        match kernel {
+            Kernel::Take(n) => map(n, a.len(), shape.len()),
+            Kernel::Put(n) => map(n, shape.len(), a.len()),
+            Kernel::Index | Kernel::Scatter => b.is_scalar(),
+            Kernel::MatMul { m, k, n, .. } => {
+                let product = |x: u32, y: u32| x as usize * y as usize;
+                a.len() == product(m, k) && b.len() == product(k, n) && shape.len() == product(m, n)
+            }
+            Kernel::Solve { .. } => {
+                let rows = match b {
+                    Shape::Matrix(m, _) | Shape::Vector(m) => m,
+                    Shape::Scalar => return false,
+                };
+                square && shape == b && matches!(a, Shape::Matrix(m, _) if m == rows)
+            }
+            Kernel::Inverse | Kernel::Cofactor | Kernel::Cholesky => square && shape == a,
+            Kernel::Det | Kernel::LogDet => square && shape.is_scalar(),
         }
     }
 

@@ -558,7 +558,7 @@ impl Vm {
 
     fn primitive_by_name(&mut self, name: &str, args: &[Value]) -> Result<Value, Error> {
         match prims::set().number(name) {
-            Some(p) => (prims::table()[p as usize].run)(&mut self.world, args),
+            Some(p) => traced::call(&mut self.world, p.into(), args),
             None => Err(Diagnostic::error("E9901", format!("the primitive {name} is missing"))),
         }
     }

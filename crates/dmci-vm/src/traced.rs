@@ -8,14 +8,17 @@
 //! to what they are here (the number is *pinned*).
 
 mod derive;
+mod integers;
 mod rules;
+mod tensors;
 
 pub use derive::PRIMITIVES;
 pub(crate) use rules::call;
+pub(crate) use tensors::{Operand, shape_name};
 
 use crate::world::World;
 use dmci_data::{Diagnostic, Error, Heap, Kind, Value, num};
-use dmci_ops::{Build, Op};
+use dmci_ops::{Build, Op, Type};
 use dmci_tape::{LeafKind, NodeId, Recorder};
 
 /// What an evaluation records into.
@@ -42,11 +45,25 @@ impl World {
         self.recording = Some(Box::new(Recording { wanted: true, limit, ..Recording::default() }));
     }
 
+    /// Whether a value is more than a plain number or structure: a traced one, or a tensor.
+    #[inline]
+    pub(crate) fn needs_rule(&self, v: Value) -> bool {
+        v.is_traced() || self.is_tensor(v)
+    }
+
     /// A traced number for a new parameter or input.
     pub fn traced_leaf(&mut self, name: &str, kind: LeafKind, value: f64) -> Value {
         let Some(recording) = &mut self.recording else { return Value::real(value) };
         let node = recording.recorder.leaf(name, kind, value);
         self.traced_value(node, Value::real(value))
+    }
+
+    /// A traced exact integer for a new input.
+    pub fn traced_integer(&mut self, name: &str, kind: LeafKind, value: i64) -> Value {
+        let plain = Value::fixnum(value);
+        let Some(recording) = &mut self.recording else { return plain };
+        let node = recording.recorder.int_leaf(name, kind, value);
+        self.traced_value(node, plain)
     }
 
     fn traced_value(&mut self, node: NodeId, value: Value) -> Value {
@@ -74,7 +91,7 @@ impl World {
         let Some(recording) = &mut self.recording else {
             return Err(Diagnostic::error("E9901", "there is no tape"));
         };
-        if recording.recorder.len() > recording.limit {
+        if recording.recorder.len() + recording.recorder.element_count() / 8 > recording.limit {
             let limit = recording.limit;
             return Err(Diagnostic::error("E0410", format!("the recorded path has more than {limit} operations"))
                 .help("record a shorter run, or raise the limit with --tape"));
@@ -85,7 +102,9 @@ impl World {
     /// The node of a real operand: its own, or a constant. `v` is known to be a number.
     fn real_node(&mut self, v: Value) -> Result<NodeId, Error> {
         if let Some(node) = self.node_of(v) {
-            return Ok(node);
+            let recorder = self.recorder()?;
+            let exact = recorder.tape().type_of(node) == Type::Int;
+            return Ok(if exact { recorder.op(Op::ToReal, &[node]) } else { node });
         }
         let plain = self.plain(v);
         let x = num::Number::of(&self.heap, plain).map_or(f64::NAN, |n| n.to_f64());
@@ -108,22 +127,44 @@ impl World {
         Ok(self.traced_value(node, plain))
     }
 
-    /// A binary operation: plain first, then on the tape if an operand is traced and the result is real.
+    /// Whether any of the values is on the tape.
+    fn any_traced(&self, args: &[Value]) -> bool {
+        args.iter().any(|&v| self.node_of(v).is_some())
+    }
+
+    /// A binary operation: plain first, then on the tape if an operand is traced.
     fn binary(&mut self, op: Op, plain: Plain, a: Value, b: Value) -> Result<Value, Error> {
         let (x, y) = (self.plain(a), self.plain(b));
-        let result = plain(&mut self.heap, x, y)?;
-        if (self.node_of(a).is_some() || self.node_of(b).is_some()) && result.is_real() {
-            return self.record(op, &[a, b], result);
+        if self.is_tensor(x) || self.is_tensor(y) {
+            return self.elementwise(op, &[a, b]);
         }
-        Ok(result)
+        let result = plain(&mut self.heap, x, y)?;
+        if !self.any_traced(&[a, b]) {
+            return Ok(result);
+        }
+        if !x.is_real() && !y.is_real() {
+            return self.exact_binary(op, a, b, result);
+        }
+        if result.is_real() { self.record(op, &[a, b], result) } else { self.pin_all(&[a, b], result) }
     }
 
     /// A comparison: a traced boolean if an operand is traced.
     fn comparison(&mut self, op: Op, plain: Plain, a: Value, b: Value) -> Result<Value, Error> {
         let (x, y) = (self.plain(a), self.plain(b));
         let result = plain(&mut self.heap, x, y)?;
-        if self.node_of(a).is_some() || self.node_of(b).is_some() {
-            return self.record(op, &[a, b], result);
+        if !self.any_traced(&[a, b]) {
+            return Ok(result);
+        }
+        if !x.is_real() && !y.is_real() {
+            return self.exact_comparison(op, a, b, result);
+        }
+        self.record(op, &[a, b], result)
+    }
+
+    /// A result that is only right for these very operands.
+    fn pin_all(&mut self, args: &[Value], result: Value) -> Result<Value, Error> {
+        for &arg in args {
+            self.pin(arg)?;
         }
         Ok(result)
     }
@@ -153,7 +194,14 @@ impl World {
             self.is_true(v);
             return Ok(plain);
         }
-        let same = self.record(Op::Eqv, &[v, plain], Value::TRUE)?;
+        if self.is_tensor(plain) {
+            return self.pin_tensor(v);
+        }
+        let same = if plain.is_real() {
+            self.record(Op::Eqv, &[v, plain], Value::TRUE)?
+        } else {
+            self.exact_comparison(Op::Eq, v, plain, Value::TRUE)?
+        };
         self.pin_comparison(same);
         Ok(plain)
     }
@@ -173,10 +221,14 @@ impl World {
             let (x, y) = (self.pin(a)?, self.pin(b)?);
             return Ok(Value::boolean(x == y));
         }
-        if !x.is_real() || !y.is_real() {
-            return Ok(Value::FALSE);
-        }
         let result = Value::boolean(num::eqv(&self.heap, x, y));
+        if num::is_exact_integer(&self.heap, x) && num::is_exact_integer(&self.heap, y) {
+            return self.exact_comparison(Op::Eq, a, b, result);
+        }
+        // Tensors are the same only as the same object, like other structures.
+        if !x.is_real() || !y.is_real() {
+            return Ok(Value::boolean(x == y));
+        }
         self.record(Op::Eqv, &[a, b], result)
     }
 
@@ -205,7 +257,7 @@ macro_rules! operations {
     ($($(#[$doc:meta])* $name:ident $kind:ident $op:ident $plain:path;)*) => {
         $($(#[$doc])*
         pub(crate) fn $name(world: &mut World, a: Value, b: Value) -> Result<Value, Error> {
-            if a.is_traced() || b.is_traced() {
+            if world.needs_rule(a) || world.needs_rule(b) {
                 return world.$kind(Op::$op, $plain, a, b);
             }
             $plain(&mut world.heap, a, b)

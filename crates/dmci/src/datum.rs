@@ -1,6 +1,6 @@
 //! Data outside a heap: what goes into programs and comes out of them.
 
-use dmci_data::{Heap, Kind, Value, num};
+use dmci_data::{Heap, Kind, Shape, Value, num};
 use serde_json::{Value as Json, json};
 
 /// A datum.
@@ -18,6 +18,8 @@ pub enum Datum {
     /// Items and last cdr; `None` for a proper list.
     List(Vec<Datum>, Option<Box<Datum>>),
     Vector(Vec<Datum>),
+    /// A vector or matrix of reals, row by row.
+    Tensor(Shape, Vec<f64>),
     Bytes(Vec<u8>),
     Unspecified,
     /// Several values at once.
@@ -63,6 +65,10 @@ impl Datum {
                 let items = items.iter().map(|d| d.to_value(heap)).collect::<Option<Vec<_>>>()?;
                 heap.vector(&items)
             }
+            Datum::Tensor(shape, elements) => {
+                let bits: Vec<u64> = elements.iter().map(|x| x.to_bits()).collect();
+                heap.tensor(*shape, &bits)
+            }
             Datum::Bytes(bytes) => heap.bytevector(bytes),
             Datum::Unspecified => Value::UNSPECIFIED,
             Datum::Values(_) | Datum::Opaque(_) => return None,
@@ -100,6 +106,14 @@ impl Datum {
             Datum::Vector(items) => {
                 let items: Json = items.iter().map(Datum::to_json).collect();
                 json!({"vector": items})
+            }
+            Datum::Tensor(shape, elements) => {
+                let numbers = |items: &[f64]| items.iter().map(|&x| Datum::Real(x).to_json()).collect::<Json>();
+                let items: Json = match shape {
+                    Shape::Matrix(_, n) => elements.chunks((*n).max(1) as usize).map(numbers).collect(),
+                    _ => numbers(elements),
+                };
+                json!({"tensor": items})
             }
             Datum::Bytes(bytes) => json!({"bytes": bytes}),
             Datum::Unspecified => Json::Null,
@@ -157,6 +171,9 @@ impl Copier<'_> {
             let items: Vec<Value> = heap.fields(r).collect();
             items.into_iter().map(|item| copier.copy(item, depth + 1)).collect()
         };
+        if let Some((shape, bits)) = heap.as_tensor(v) {
+            return Datum::Tensor(shape, bits.iter().map(|&b| f64::from_bits(b)).collect());
+        }
         match v.as_object().map(|r| (heap.kind(r), r)) {
             Some((Kind::String, _)) => Datum::String(heap.text(v).unwrap_or_default()),
             Some((Kind::Bytevector, _)) => Datum::Bytes(heap.bytes(v).unwrap_or_default()),

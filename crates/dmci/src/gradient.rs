@@ -1,12 +1,13 @@
 //! Values with gradients: a program is run once with its parameters traced.
 
+use crate::binding;
 use crate::datum::Datum;
 use crate::interpreter::{self, Failure, Interpreter, RunOptions};
 use crate::program::Program;
 use crate::report::Report;
 use crate::schema;
-use dmci_data::{Diagnostic, Heap, Kind, Origin, Value};
-use dmci_tape::{LeafKind, NodeId, Tape, adjoints, gradient};
+use dmci_data::{Diagnostic, Kind, Origin, Value};
+use dmci_tape::{LeafKind, Tape, adjoints, gradient};
 use dmci_vm::{Vm, World};
 
 /// What to differentiate by.
@@ -52,7 +53,7 @@ pub struct Gradient {
 }
 
 /// Most operations that are recorded.
-const TAPE_LIMIT: usize = 20_000_000;
+pub(crate) const TAPE_LIMIT: usize = 20_000_000;
 
 impl Interpreter {
     /// Runs a program and differentiates its value.
@@ -138,7 +139,7 @@ fn finish(
     let mut leaves = Vec::new();
     let mut coordinates = Vec::new();
     for parameter in parameters {
-        collect(world, parameter.traced, &parameter.name, &mut leaves, &mut coordinates);
+        binding::leaves(world, parameter.traced, &parameter.name, &mut leaves, &mut coordinates);
     }
     let output = world.node_of(value);
     let Some(recording) = &mut world.recording else {
@@ -147,7 +148,7 @@ fn finish(
     let recorder = &mut recording.recorder;
     let flat = match output {
         Some(node) => adjoints(recorder, node, &leaves),
-        None => vec![0.0; leaves.len()],
+        None => vec![0.0; coordinates.len()],
     };
     let mut tape = recorder.tape().clone();
     tape.outputs = output.into_iter().collect();
@@ -156,17 +157,28 @@ fn finish(
             Some(node) => gradient(recorder, node, &leaves),
             None => vec![None; leaves.len()],
         };
-        let zero = vec![0.0; leaves.len()];
-        rows.into_iter().map(|row| row.map_or(zero.clone(), |node| adjoints(recorder, node, &leaves))).collect()
+        let mut hessian = Vec::with_capacity(flat.len());
+        for (row, &leaf) in rows.into_iter().zip(&leaves) {
+            for e in 0..recorder.shape(leaf).len() {
+                hessian.push(match row {
+                    Some(node) => {
+                        let element = recorder.element(node, e);
+                        adjoints(recorder, element, &leaves)
+                    }
+                    None => vec![0.0; flat.len()],
+                });
+            }
+        }
+        hessian
     });
     let mut left = flat.iter().copied();
-    let grad = parameters.iter().map(|p| (p.name.clone(), shaped(&world.heap, p.traced, &mut left))).collect();
+    let grad = parameters.iter().map(|p| (p.name.clone(), binding::shaped(&world.heap, p.traced, &mut left))).collect();
     Ok(Gradient { value: number.to_f64(), grad, coordinates, flat, hessian, output: String::new(), tape })
 }
 
 fn has_real(datum: &Datum) -> bool {
     match datum {
-        Datum::Real(_) => true,
+        Datum::Real(_) | Datum::Tensor(..) => true,
         Datum::List(items, _) | Datum::Vector(items) => items.iter().any(has_real),
         _ => false,
     }
@@ -190,8 +202,8 @@ fn trace_names(
             let help = format!("give it one with --set {name}=..., or in the program's (params ...)");
             return Err(vec![*Diagnostic::error("E0701", message).help(help)]);
         };
-        let Some(traced) = trace_datum(&mut vm.world, &datum, name) else {
-            let message = format!("{name} is not a number, nor a list or vector of numbers");
+        let Some(traced) = binding::parameter(&mut vm.world, &datum, name) else {
+            let message = format!("{name} is not a number, a tensor, nor a list or vector of numbers");
             return Err(vec![*Diagnostic::error("E0701", message).help("differentiate by numbers")]);
         };
         interpreter::bind(&mut vm.world, name, traced);
@@ -201,28 +213,6 @@ fn trace_names(
         parameters.push(Parameter { name: name.clone(), traced });
     }
     Ok(parameters)
-}
-
-/// A datum with its numbers traced; `None` if it holds none or something else.
-fn trace_datum(world: &mut World, datum: &Datum, name: &str) -> Option<Value> {
-    match datum {
-        Datum::Integer(_) | Datum::BigInteger(_) | Datum::Real(_) => {
-            Some(world.traced_leaf(name, LeafKind::Param, datum.as_f64()?))
-        }
-        Datum::List(items, None) => {
-            let items = trace_items(world, items, name)?;
-            Some(world.heap.list(&items))
-        }
-        Datum::Vector(items) => {
-            let items = trace_items(world, items, name)?;
-            Some(world.heap.vector(&items))
-        }
-        _ => None,
-    }
-}
-
-fn trace_items(world: &mut World, items: &[Datum], name: &str) -> Option<Vec<Value>> {
-    items.iter().enumerate().map(|(i, item)| trace_datum(world, item, &format!("{name}.{i}"))).collect()
 }
 
 /// Makes every real literal of the forms a parameter.
@@ -252,32 +242,4 @@ fn trace_literals(vm: &mut Vm, forms: Value) -> Vec<Parameter> {
         }
     }
     parameters
-}
-
-/// The traced numbers of a structure, in order, with their names.
-fn collect(world: &World, v: Value, name: &str, leaves: &mut Vec<NodeId>, names: &mut Vec<String>) {
-    if let Some(node) = world.node_of(v) {
-        leaves.push(node);
-        names.push(name.to_string());
-    } else if let Some(r) = world.heap.as_kind(v, Kind::Vector) {
-        for (i, item) in world.heap.fields(r).enumerate() {
-            collect(world, item, &format!("{name}.{i}"), leaves, names);
-        }
-    } else {
-        for (i, item) in world.heap.list_items(v).unwrap_or_default().into_iter().enumerate() {
-            collect(world, item, &format!("{name}.{i}"), leaves, names);
-        }
-    }
-}
-
-/// Numbers in the shape of a parameter.
-fn shaped(heap: &Heap, v: Value, numbers: &mut impl Iterator<Item = f64>) -> Datum {
-    if v.is_traced() {
-        return Datum::Real(numbers.next().unwrap_or(0.0));
-    }
-    if let Some(r) = heap.as_kind(v, Kind::Vector) {
-        return Datum::Vector(heap.fields(r).map(|item| shaped(heap, item, numbers)).collect());
-    }
-    let items = heap.list_items(v).unwrap_or_default();
-    Datum::list(items.into_iter().map(|item| shaped(heap, item, numbers)).collect())
 }

@@ -328,10 +328,12 @@ fn with_evaluator(
         return Err(vec![*Diagnostic::error("E0301", message).help("define (evaluate forms env) in it")]);
     };
     let mut bindings = Vec::new();
-    for (name, datum) in &options.bindings {
-        let value = datum.to_value(&mut world.heap).unwrap_or(Value::UNSPECIFIED);
-        let name = Value::symbol(world.heap.symbols.intern(name));
-        bindings.push(world.heap.cons(name, value));
+    for (name, _) in &options.bindings {
+        // What the name was bound to, which may be traced.
+        let name = world.heap.symbols.intern(name);
+        let cell = world.environments.cell(&mut world.heap, USER, name);
+        let value = cell.as_object().map_or(Value::UNSPECIFIED, |r| world.heap.field(r, 0));
+        bindings.push(world.heap.cons(Value::symbol(name), value));
     }
     let bindings = world.heap.list(&bindings);
     vm.call(procedure, &[forms, bindings]).map_err(|e| match e.code {

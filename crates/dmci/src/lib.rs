@@ -8,6 +8,7 @@
 //! assert_eq!(outcome.text, "14");
 //! ```
 
+mod binding;
 mod check;
 mod compiled;
 mod datum;
@@ -28,14 +29,14 @@ pub mod system;
 pub use compiled::Compiled;
 pub use datum::Datum;
 pub use describe::describe_tape;
-pub use dmci_data::{Diagnostic, Fault, Severity, codes};
+pub use dmci_data::{Diagnostic, Fault, Severity, Shape, codes};
 pub use dmci_tape::Tape;
 pub use dmci_tape::passes::Passes;
 pub use dmci_vm::{Cancel, Limits};
 pub use gradient::{GradOptions, Gradient, Names, Wrt};
 pub use interpreter::{Failure, Interpreter, Outcome, RunOptions};
 pub use mode::Mode;
-pub use model::{Batch, Column, Model, ModelOptions};
+pub use model::{Batch, Column, Model, ModelOptions, Sums, Want};
 pub use program::{Bindings, Program};
 pub use report::Report;
 pub use session::Session;

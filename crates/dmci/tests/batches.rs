@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-use dmci::{Column, Datum, GradOptions, Interpreter, Mode, Model, ModelOptions, Passes, Program, RunOptions, Wrt};
+use dmci::{
+    Column, Datum, GradOptions, Interpreter, Mode, Model, ModelOptions, Passes, Program, RunOptions, Want, Wrt,
+};
 
 /// Value and gradient of one lane, walked alone.
 fn alone(program: &Program, mode: Mode, params: &[(&str, f64)], inputs: &[(&str, Datum)]) -> Option<(u64, Vec<u64>)> {
@@ -28,12 +30,12 @@ fn uniform(n: usize, seed: u64) -> Vec<f64> {
 }
 
 fn options(mode: Mode, passes: Passes, max_paths: usize) -> ModelOptions {
-    ModelOptions { run: RunOptions { mode, ..RunOptions::default() }, passes, max_paths }
+    ModelOptions { run: RunOptions { mode, ..RunOptions::default() }, passes, max_paths, ..ModelOptions::default() }
 }
 
 /// Compares a batch with its lanes alone; returns the number of failed lanes.
 fn compare(model: &Model, program: &Program, params: &[&str], theta: &[f64], input: &str, xs: &[f64]) -> usize {
-    let batch = model.evaluate(theta, &[Column::Reals(xs.to_vec())], true).unwrap();
+    let batch = model.evaluate(theta, &[Column::Reals(xs.to_vec())], Want::Gradients).unwrap();
     let n = params.len();
     for (set, theta) in theta.chunks(n).enumerate() {
         let named: Vec<(&str, f64)> = params.iter().copied().zip(theta.iter().copied()).collect();
@@ -67,10 +69,10 @@ fn a_hundred_paths_are_exact_and_the_second_call_records_nothing() {
     let xs = uniform(10_000, 1);
     let model = Model::new(program.clone(), &["a", "b"], &["x"], options(Mode::Dmci, Passes::default(), 4096));
     let theta = [0.9, 0.3];
-    let first = model.evaluate(&theta, &[Column::Reals(xs.clone())], true).unwrap();
+    let first = model.evaluate(&theta, &[Column::Reals(xs.clone())], Want::Gradients).unwrap();
     let recordings = model.recordings();
     assert!((90..=101).contains(&recordings), "{recordings} recordings");
-    let second = model.evaluate(&theta, &[Column::Reals(xs.clone())], true).unwrap();
+    let second = model.evaluate(&theta, &[Column::Reals(xs.clone())], Want::Gradients).unwrap();
     assert_eq!(model.recordings(), recordings, "the second call recorded");
     assert_eq!(first.values, second.values);
     compare(&model, &program, &["a", "b"], &theta, "x", &xs[..500]);
@@ -110,7 +112,7 @@ fn sorting_by_hand_keeps_a_bounded_number_of_paths() {
     let model = Model::new(program.clone(), &["k"], &["xs"], options(Mode::Direct, Passes::default(), 50));
     let lists: Vec<Vec<f64>> = (0..300).map(|i| uniform(12, 100 + i)).collect();
     let column = Column::Data(lists.iter().cloned().map(Datum::from).collect());
-    let batch = model.evaluate(&[1.5], &[column], true).unwrap();
+    let batch = model.evaluate(&[1.5], &[column], Want::Gradients).unwrap();
     assert!(batch.failures.is_empty());
     assert!(batch.walked > 200, "{} lanes were walked", batch.walked);
     for (lane, list) in lists.into_iter().enumerate() {
@@ -131,7 +133,7 @@ fn rows_may_differ_in_type_and_length() {
         Datum::from(vec![1.0, 2.0, 4.0]),
         Datum::Real(5.0),
     ];
-    let batch = model.evaluate(&[2.0], &[Column::Data(rows)], true).unwrap();
+    let batch = model.evaluate(&[2.0], &[Column::Data(rows)], Want::Gradients).unwrap();
     assert_eq!(batch.values, [8.0, 12.0, 6.0, 2.0, 14.0, 20.0]);
     assert_eq!(batch.gradients, [8.0, 12.0, 3.0, 1.0, 7.0, 20.0]);
     assert_eq!(model.recordings(), 5);

@@ -276,7 +276,8 @@ impl<'a> Expander<'a> {
             || datum.is_boolean()
             || datum.as_char().is_some()
             || self.heap.as_kind(datum, Kind::String).is_some()
-            || self.heap.as_kind(datum, Kind::Bignum).is_some();
+            || self.heap.as_kind(datum, Kind::Bignum).is_some()
+            || self.heap.as_kind(datum, Kind::Tensor).is_some();
         if plain {
             return datum;
         }

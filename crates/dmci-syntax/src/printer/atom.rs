@@ -3,7 +3,7 @@
 use super::{Printer, Sharing};
 use crate::reader::{char_name, is_plain_symbol};
 use dmci_data::num::{Number, format_number};
-use dmci_data::{Heap, Kind, Ref, Value};
+use dmci_data::{Heap, Kind, Ref, Shape, Value};
 
 /// Integers of more words than this are not spelt out in messages.
 const LONG_INTEGER: usize = 64;
@@ -46,6 +46,7 @@ impl Printer<'_> {
             Kind::String => return self.string(v),
             Kind::Bignum => return self.bignum(v, r),
             Kind::Bytevector => return self.bytevector(r),
+            Kind::Tensor => return self.tensor(v),
             Kind::Condition => return self.condition(r),
             // Programs cannot tell a traced number from a plain one.
             Kind::Traced => return self.atom(self.heap.field(r, 1)),
@@ -141,6 +142,31 @@ impl Printer<'_> {
             self.out.push_str(&byte.to_string());
         }
         self.out.push(')');
+    }
+
+    /// As the call that makes it, in brackets: `#[vec 1.0 2.0]`, `#[mat (1.0 2.0) (3.0 4.0)]`.
+    fn tensor(&mut self, v: Value) {
+        let Some((shape, elements)) = self.heap.as_tensor(v) else { return };
+        let (name, columns) = match shape {
+            Shape::Matrix(_, n) => ("#[mat", n as usize),
+            _ => ("#[vec", elements.len()),
+        };
+        self.out.push_str(name);
+        for (i, &bits) in elements.iter().enumerate() {
+            if self.out.len() > self.style.limit {
+                return;
+            }
+            let (first, matrix) = (columns > 0 && i % columns == 0, name == "#[mat");
+            self.out.push_str(if matrix && first && i > 0 {
+                ") ("
+            } else if matrix && first {
+                " ("
+            } else {
+                " "
+            });
+            self.out.push_str(&format_number(&Number::Real(f64::from_bits(bits)), 10));
+        }
+        self.out.push_str(if name == "#[mat" && !elements.is_empty() { ")]" } else { "]" });
     }
 
     fn condition(&mut self, r: Ref) {

@@ -1,5 +1,6 @@
 //! Dead operations: what no output and no guard needs.
 
+use super::Rebuilt;
 use crate::tape::{Node, NodeId, Tape};
 
 /// The tape without nodes that nothing needs. Leaves stay: they are the interface.
@@ -13,22 +14,13 @@ pub fn remove_dead(tape: &Tape) -> Tape {
             needed[i] = true;
         }
         if needed[i] {
-            node.operands().iter().for_each(|a| needed[a.0 as usize] = true);
+            tape.operands(i).iter().for_each(|a| needed[a.0 as usize] = true);
         }
     }
-    let mut new_id = vec![NodeId(0); tape.nodes.len()];
-    let mut nodes = Vec::new();
-    for (i, node) in tape.nodes.iter().enumerate().filter(|(i, _)| needed[*i]) {
-        new_id[i] = NodeId(nodes.len() as u32);
-        nodes.push(match *node {
-            Node::Op(op, args) => {
-                let n = op.operands().len();
-                let mut new = args;
-                new[..n].iter_mut().for_each(|a| *a = new_id[a.0 as usize]);
-                Node::Op(op, new)
-            }
-            other => other,
-        });
+    let mut rebuilt = Rebuilt::new(tape);
+    for (i, needed) in needed.into_iter().enumerate() {
+        let id = if needed { rebuilt.push(i) } else { NodeId(0) };
+        rebuilt.new_id.push(id);
     }
-    tape.renumbered(nodes, &new_id)
+    rebuilt.finish()
 }

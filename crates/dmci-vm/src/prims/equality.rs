@@ -55,7 +55,7 @@ pub fn equal(heap: &Heap, a: Value, b: Value) -> (bool, usize) {
                 // The first items are on top, so a long list needs a small stack.
                 pending.extend(heap.fields(x).zip(heap.fields(y)).rev());
             }
-            Kind::String | Kind::Bytevector if heap.raw(x) == heap.raw(y) => steps += heap.len(x),
+            Kind::String | Kind::Bytevector | Kind::Tensor if heap.raw(x) == heap.raw(y) => steps += heap.len(x),
             _ => return (false, steps),
         }
     }

@@ -70,7 +70,7 @@ fn hash_atom(heap: &mut Heap, v: Value, deep: bool, state: &mut u64) {
     };
     match heap.kind(r) {
         Kind::Bignum => heap.raw(r).iter().for_each(|&w| mix(state, w)),
-        Kind::String | Kind::Bytevector if deep => heap.raw(r).iter().for_each(|&w| mix(state, w)),
+        Kind::String | Kind::Bytevector | Kind::Tensor if deep => heap.raw(r).iter().for_each(|&w| mix(state, w)),
         _ => {
             let identity = heap.identity(r);
             mix(state, identity.into());

@@ -22,6 +22,7 @@ pub mod pairs;
 pub mod records;
 pub mod strings;
 pub mod symbols;
+pub mod tensors;
 #[cfg(test)]
 mod tests;
 pub mod texts;
@@ -66,7 +67,7 @@ pub enum Control {
 }
 
 static TABLE: LazyLock<Vec<Primitive>> = LazyLock::new(|| {
-    let parts: [&[Primitive]; 20] = [
+    let parts: [&[Primitive]; 21] = [
         control::PRIMITIVES,
         evaluation::PRIMITIVES,
         numbers::PRIMITIVES,
@@ -78,6 +79,7 @@ static TABLE: LazyLock<Vec<Primitive>> = LazyLock::new(|| {
         chars::PRIMITIVES,
         strings::PRIMITIVES,
         vectors::PRIMITIVES,
+        tensors::PRIMITIVES,
         bytevectors::PRIMITIVES,
         records::PRIMITIVES,
         conditions::PRIMITIVES,

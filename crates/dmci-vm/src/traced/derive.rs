@@ -8,8 +8,8 @@
 use super::Recording;
 use crate::prims::{Primitive, fixed};
 use crate::world::World;
-use dmci_data::{Error, Kind, Value, num};
-use dmci_ops::Op;
+use dmci_data::{Diagnostic, Error, Kind, Shape, Value, num};
+use dmci_ops::{Build, Op};
 use dmci_tape::{NodeId, gradient, tangents};
 
 /// Nodes of a tape that only serves derivatives inside a program.
@@ -27,17 +27,27 @@ pub const PRIMITIVES: &[Primitive] = &[
     fixed("%leaf", 1, leaf),
     fixed("%adjoints", 2, adjoint_list),
     fixed("%tangents", 3, tangent_list),
-    fixed("stop-gradient", 1, |w, a| match w.node_of(a[0]) {
-        Some(_) if w.plain(a[0]).is_real() => {
-            let plain = w.plain(a[0]);
-            w.record(Op::Stop, a, plain)
+    fixed("stop-gradient", 1, |w, a| {
+        let plain = w.plain(a[0]);
+        match w.node_of(a[0]) {
+            Some(_) if w.is_tensor(plain) => w.elementwise(Op::Stop, a),
+            Some(_) if plain.is_real() => w.record(Op::Stop, a, plain),
+            _ => Ok(a[0]),
         }
-        _ => Ok(a[0]),
     }),
 ];
 
 fn leaf(world: &mut World, args: &[Value]) -> Result<Value, Error> {
     let plain = world.plain(args[0]);
+    if let Some((shape, elements)) = world.heap.as_tensor(plain) {
+        let elements: Vec<f64> = elements.iter().map(|&bits| f64::from_bits(bits)).collect();
+        let node = match world.node_of(args[0]) {
+            Some(node) => node,
+            None => world.recorder()?.constant(shape, elements),
+        };
+        let leaf = world.recorder()?.op(Op::Same, &[node]);
+        return Ok(world.traced_value(leaf, plain));
+    }
     let x = num::operand(&world.heap, "grad", plain)?.to_f64();
     world.record(Op::Same, args, Value::real(x))
 }
@@ -59,7 +69,8 @@ fn adjoint_list(world: &mut World, args: &[Value]) -> Result<Value, Error> {
         Some(output) => gradient(world.recorder()?, output, &wanted),
         None => vec![None; wanted.len()],
     };
-    values(world, parts)
+    let shapes = wanted.iter().map(|&n| Ok(world.recorder()?.shape(n))).collect::<Result<Vec<_>, Error>>()?;
+    values(world, parts, &shapes)
 }
 
 /// (%tangents outputs leaves directions): the derivatives of the outputs along the directions.
@@ -67,25 +78,33 @@ fn tangent_list(world: &mut World, args: &[Value]) -> Result<Value, Error> {
     let outputs = nodes(world, args[0])?;
     let wanted: Vec<NodeId> = nodes(world, args[1])?.into_iter().flatten().collect();
     let mut directions = Vec::new();
-    for v in world.list("jvp", args[2])? {
-        number(world, "jvp", v)?;
-        directions.push(world.real_node(v)?);
+    for (v, &leaf) in world.list("jvp", args[2])?.into_iter().zip(&wanted) {
+        let shape = world.recorder()?.shape(leaf);
+        directions.push(world.direction(v, shape)?);
     }
+    if directions.len() != wanted.len() {
+        let message = format!("jvp: {} numbers are moved, but the direction has {}", wanted.len(), directions.len());
+        return Err(Diagnostic::error("E0601", message).help("give the direction the shape of the argument"));
+    }
+    let shapes: Vec<Shape> =
+        world.list("jvp", args[0])?.into_iter().map(|v| world.shape_of(v).unwrap_or_default()).collect();
     let traced: Vec<NodeId> = outputs.iter().copied().flatten().collect();
     let mut parts = tangents(world.recorder()?, &traced, &wanted, &directions).into_iter();
     let parts = outputs.iter().map(|o| o.and_then(|_| parts.next().flatten())).collect();
-    values(world, parts)
+    values(world, parts, &shapes)
 }
 
-fn values(world: &mut World, parts: Vec<Option<NodeId>>) -> Result<Value, Error> {
+/// Nodes as values; no node is zero, in the shape that is expected.
+fn values(world: &mut World, parts: Vec<Option<NodeId>>, shapes: &[Shape]) -> Result<Value, Error> {
     let mut items = Vec::with_capacity(parts.len());
-    for part in parts {
+    for (part, &shape) in parts.into_iter().zip(shapes) {
         items.push(match part {
             Some(node) => {
-                let x = world.recorder()?.value(node);
-                world.traced_value(node, Value::real(x))
+                let elements = world.recorder()?.elements(node).to_vec();
+                let plain = world.plain_value(shape, &elements)?;
+                world.traced_value(node, plain)
             }
-            None => Value::real(0.0),
+            None => world.plain_value(shape, &vec![0; shape.len()])?,
         });
     }
     Ok(world.heap.list(&items))

@@ -35,7 +35,8 @@ enum Rule {
 /// Runs a primitive, by its rule if there is a tape.
 #[inline]
 pub(crate) fn call(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Error> {
-    if world.recording.is_some() { run(world, p, args) } else { (prims::table()[p as usize].run)(world, args) }
+    let extended = world.recording.is_some() || args.iter().any(|&v| world.is_tensor(v));
+    if extended { run(world, p, args) } else { (prims::table()[p as usize].run)(world, args) }
 }
 
 fn run(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Error> {
@@ -53,14 +54,31 @@ fn run(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Error> {
             let args = args.iter().map(|&v| pinned(world, v, 0)).collect::<Result<Vec<_>, _>>()?;
             plain(world, &args)
         }
-        _ if !args.iter().any(|v| v.is_traced()) => plain(world, args),
-        Rule::Structural => plain(world, args),
+        _ if !args.iter().any(|&v| world.needs_rule(v)) => plain(world, args),
+        Rule::Structural => structural(world, plain, args),
         Rule::Own(own) => own(world, args),
         Rule::Pin => {
             let args = args.iter().map(|&v| world.pin(v)).collect::<Result<Vec<_>, _>>()?;
             plain(world, &args)
         }
     }
+}
+
+/// A primitive that passes values on. One that needs an exact integer, such as a length, refuses a
+/// traced one; then the integer is pinned.
+fn structural(world: &mut World, plain: Native, args: &[Value]) -> Result<Value, Error> {
+    let result = plain(world, args);
+    let exact = |v: Value| v.is_traced() && world.plain(v).is_fixnum();
+    if result.is_ok() || !args.iter().any(|&v| exact(v)) {
+        return result;
+    }
+    let pinned: Vec<Value> = args.iter().map(|&v| if exact(v) { world.plain(v) } else { v }).collect();
+    for &v in args {
+        if world.plain(v).is_fixnum() {
+            world.pin(v)?;
+        }
+    }
+    plain(world, &pinned)
 }
 
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
@@ -151,9 +169,8 @@ const OWN: &[(&str, Native)] = &[
     ("truncate-remainder", |w, a| two(w, "truncate-remainder", a, Op::Remainder)),
     ("modulo", |w, a| two(w, "modulo", a, Op::Modulo)),
     ("floor-remainder", |w, a| two(w, "floor-remainder", a, Op::Modulo)),
-    ("inexact", |_, a| Ok(a[0])),
-    ("exact->inexact", |_, a| Ok(a[0])),
-    // An exact integer made from a traced number pins only what it was rounded to.
+    ("inexact", inexact),
+    ("exact->inexact", inexact),
     ("exact", |w, a| rounded(w, "exact", a, None)),
     ("inexact->exact", |w, a| rounded(w, "inexact->exact", a, None)),
     ("floor->exact", |w, a| rounded(w, "floor->exact", a, Some(Op::Floor))),
@@ -168,21 +185,51 @@ const OWN: &[(&str, Native)] = &[
     ("number?", is_number),
     ("complex?", is_number),
     ("real?", is_number),
-    ("exact-integer?", |_, _| Ok(Value::FALSE)),
-    ("exact-rational?", |_, _| Ok(Value::FALSE)),
-    ("exact-nonnegative-integer?", |_, _| Ok(Value::FALSE)),
+    ("exact-integer?", |w, a| with_plain(w, "exact-integer?", a)),
+    ("exact-rational?", |w, a| with_plain(w, "exact-rational?", a)),
+    ("exact-nonnegative-integer?", |w, a| {
+        let result = with_plain(w, "exact-nonnegative-integer?", a)?;
+        if w.plain(a[0]).is_fixnum() { w.exact_comparison(Op::Ge, a[0], Value::fixnum(0), result) } else { Ok(result) }
+    }),
+    ("even?", |w, a| parity(w, "even?", a, true)),
+    ("odd?", |w, a| parity(w, "odd?", a, false)),
+    ("vector-ref", |w, a| {
+        if let (Some(r), true) = (w.heap.as_kind(a[0], Kind::Vector), a[1].is_traced()) {
+            let items = w.heap.fields(r).collect();
+            return item(w, "vector-ref", a, items);
+        }
+        if w.needs_rule(a[0]) { run_plain(w, "ref", a) } else { structural_by_name(w, "vector-ref", a) }
+    }),
+    ("list-ref", |w, a| {
+        let items = w.heap.list_items(a[0]).unwrap_or_default();
+        item(w, "list-ref", a, items)
+    }),
+    (
+        "vector-length",
+        |w, a| if w.needs_rule(a[0]) { run_plain(w, "vlen", a) } else { run_plain(w, "vector-length", a) },
+    ),
+    ("vector->list", |w, a| {
+        if w.needs_rule(a[0]) {
+            run_plain(w, "tensor->list", &a[..1])
+        } else {
+            structural_by_name(w, "vector->list", a)
+        }
+    }),
     ("boolean?", |w, a| Ok(Value::boolean(w.plain(a[0]).is_boolean()))),
     ("exact?", |w, a| with_plain(w, "exact?", a)),
     ("inexact?", |w, a| with_plain(w, "inexact?", a)),
     ("integer?", |w, a| {
         let result = with_plain(w, "integer?", a)?;
-        if w.plain(a[0]).is_boolean() { Ok(result) } else { w.record(Op::IsInteger, a, result) }
+        if w.plain(a[0]).is_real() { w.record(Op::IsInteger, a, result) } else { Ok(result) }
     }),
     ("rational?", |w, a| against_infinity(w, "rational?", a, Op::Lt)),
     ("finite?", |w, a| against_infinity(w, "finite?", a, Op::Lt)),
     ("infinite?", |w, a| against_infinity(w, "infinite?", a, Op::Eq)),
     ("nan?", |w, a| {
-        with_plain(w, "nan?", a)?;
+        let result = with_plain(w, "nan?", a)?;
+        if !w.plain(a[0]).is_real() {
+            return Ok(result);
+        }
         let same = equal(w, a[0], a[0])?;
         w.not(same)
     }),
@@ -230,14 +277,74 @@ fn with_plain(world: &mut World, name: &str, args: &[Value]) -> Result<Value, Er
 }
 
 fn one(world: &mut World, name: &str, args: &[Value], op: Op) -> Result<Value, Error> {
+    let plain = world.plain(args[0]);
+    if world.is_tensor(plain) {
+        return world.elementwise(op, args);
+    }
     let result = with_plain(world, name, args)?;
-    if world.node_of(args[0]).is_some() && result.is_real() { world.record(op, args, result) } else { Ok(result) }
+    if world.node_of(args[0]).is_none() {
+        return Ok(result);
+    }
+    if plain.is_real() { world.record(op, args, result) } else { world.exact_unary(op, args[0], result) }
 }
 
 fn two(world: &mut World, name: &str, args: &[Value], op: Op) -> Result<Value, Error> {
+    let (x, y) = (world.plain(args[0]), world.plain(args[1]));
+    if world.is_tensor(x) || world.is_tensor(y) {
+        return world.elementwise(op, args);
+    }
     let result = with_plain(world, name, args)?;
-    let traced = args.iter().any(|&v| world.node_of(v).is_some());
-    if traced && result.is_real() { world.record(op, args, result) } else { Ok(result) }
+    if !world.any_traced(args) {
+        return Ok(result);
+    }
+    match result.is_real() {
+        true => world.record(op, args, result),
+        false if !x.is_real() && !y.is_real() => world.exact_binary(op, args[0], args[1], result),
+        false => world.pin_all(args, result),
+    }
+}
+
+/// An item at a traced index: gathered if the items are reals, else the index is pinned.
+fn item(world: &mut World, name: &str, args: &[Value], items: Vec<Value>) -> Result<Value, Error> {
+    with_plain_index(world, name, args)?;
+    match world.gather_item(items, args[1])? {
+        Some(item) => Ok(item),
+        None => structural_by_name(world, name, args),
+    }
+}
+
+/// Checks the arguments as the ordinary form does.
+fn with_plain_index(world: &mut World, name: &str, args: &[Value]) -> Result<(), Error> {
+    let index = world.plain(args[1]);
+    run_plain(world, name, &[args[0], index]).map(|_| ())
+}
+
+fn structural_by_name(world: &mut World, name: &str, args: &[Value]) -> Result<Value, Error> {
+    match prims::set().number(name) {
+        Some(p) => structural(world, prims::table()[p as usize].run, args),
+        None => Ok(Value::UNSPECIFIED),
+    }
+}
+
+fn inexact(world: &mut World, args: &[Value]) -> Result<Value, Error> {
+    let plain = world.plain(args[0]);
+    if plain.is_real() || world.is_tensor(plain) {
+        return Ok(args[0]);
+    }
+    let result = with_plain(world, "inexact", args)?;
+    if !world.any_traced(args) {
+        return Ok(result);
+    }
+    let node = world.real_node(args[0])?;
+    Ok(world.traced_value(node, result))
+}
+
+fn parity(world: &mut World, name: &str, args: &[Value], even: bool) -> Result<Value, Error> {
+    let result = with_plain(world, name, args)?;
+    if world.plain(args[0]).is_real() || !world.any_traced(args) {
+        return world.pin_all(args, result);
+    }
+    world.exact_even(args[0], result, even)
 }
 
 type Fold = fn(&mut World, Value, Value) -> Result<Value, Error>;
@@ -286,26 +393,28 @@ fn rounded(world: &mut World, name: &str, args: &[Value], op: Option<Op>) -> Res
     if world.node_of(args[0]).is_none() {
         return Ok(result);
     }
+    let plain = world.plain(args[0]);
+    if !plain.is_real() {
+        return Ok(args[0]);
+    }
     let real = match op {
         Some(op) => {
-            let plain = world.plain(args[0]);
             let x = plain.as_real().unwrap_or(f64::NAN);
             world.record(op, args, Value::real(op.eval_reals(&[x])))?
         }
         None => args[0],
     };
-    let same = equal(world, real, result)?;
-    world.pin_comparison(same);
-    Ok(result)
+    world.exact_of_real(real, result)
 }
 
 fn is_number(world: &mut World, args: &[Value]) -> Result<Value, Error> {
-    Ok(Value::boolean(!world.plain(args[0]).is_boolean()))
+    let plain = world.plain(args[0]);
+    Ok(Value::boolean(num::is_number(&world.heap, plain)))
 }
 
 fn against_infinity(world: &mut World, name: &str, args: &[Value], op: Op) -> Result<Value, Error> {
     let result = with_plain(world, name, args)?;
-    if world.plain(args[0]).is_boolean() || world.node_of(args[0]).is_none() {
+    if !world.plain(args[0]).is_real() || world.node_of(args[0]).is_none() {
         return Ok(result);
     }
     let size = one(world, "abs", args, Op::Abs)?;

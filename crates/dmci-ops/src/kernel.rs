@@ -1,0 +1,263 @@
+//! Operations on whole tensors. Element `e` of lane `l` is at `e * width + l`; one lane alone has
+//! width 1. Whatever the layout, each element is computed by the same operations in the same order.
+
+use crate::linalg::{self, Scratch};
+use crate::shape::Shape;
+
+/// An operation on tensors. Index maps are given by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kernel {
+    /// Element `e` of the result is element `map[e]` of the operand; [`NONE`] gives 0.
+    Take(u32),
+    /// Element `e` of the operand is added to element `map[e]` of the result, in order; [`NONE`]
+    /// is dropped. The reverse of `Take`.
+    Put(u32),
+    /// As many elements as the result has, from the operand's place (second operand, an integer)
+    /// times that number on; 0 where there are none.
+    Index,
+    /// The reverse of `Index`: the first operand at the place of the second, among zeros.
+    Scatter,
+    /// The product of two matrices, each transposed first if its flag says so; vectors count as
+    /// rows or columns. The sums run in the order of the index.
+    MatMul {
+        /// The first operand is transposed.
+        ta: bool,
+        /// The second operand is transposed.
+        tb: bool,
+        /// Rows of the result.
+        m: u32,
+        /// Terms of each sum.
+        k: u32,
+        /// Columns of the result.
+        n: u32,
+    },
+    /// The solution `x` of `a x = b`, or of `aᵀ x = b`.
+    Solve {
+        /// The matrix is transposed.
+        transposed: bool,
+    },
+    /// The inverse.
+    Inverse,
+    /// The determinant.
+    Det,
+    /// The matrix of cofactors, which is the derivative of the determinant.
+    Cofactor,
+    /// The logarithm of the magnitude of the determinant.
+    LogDet,
+    /// The lower triangular factor of a symmetric positive definite matrix.
+    Cholesky,
+}
+
+/// No element, in an index map.
+pub const NONE: u32 = u32::MAX;
+
+/// A value of some shape in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Tensor<'a> {
+    /// Its bits.
+    pub bits: &'a [u64],
+    /// Its shape.
+    pub shape: Shape,
+}
+
+/// How lanes lie in memory, and the precision.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// Distance from one element to the next.
+    pub width: usize,
+    /// Lanes in use.
+    pub lanes: usize,
+    /// Every operation is rounded to single precision.
+    pub single: bool,
+}
+
+fn canonical(x: f64) -> u64 {
+    if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }
+}
+
+impl Kernel {
+    /// Number of operands.
+    pub fn arity(self) -> usize {
+        match self {
+            Kernel::Index | Kernel::Scatter | Kernel::MatMul { .. } | Kernel::Solve { .. } => 2,
+            _ => 1,
+        }
+    }
+
+    /// The name in text forms.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kernel::Take(_) => "take",
+            Kernel::Put(_) => "put",
+            Kernel::Index => "index",
+            Kernel::Scatter => "scatter",
+            Kernel::MatMul { ta: false, tb: false, .. } => "matmul",
+            Kernel::MatMul { ta: true, tb: false, .. } => "matmul-tn",
+            Kernel::MatMul { ta: false, tb: true, .. } => "matmul-nt",
+            Kernel::MatMul { .. } => "matmul-tt",
+            Kernel::Solve { transposed: false } => "solve",
+            Kernel::Solve { transposed: true } => "solve-t",
+            Kernel::Inverse => "inverse",
+            Kernel::Det => "det",
+            Kernel::Cofactor => "cofactor",
+            Kernel::LogDet => "logdet",
+            Kernel::Cholesky => "cholesky",
+        }
+    }
+
+    /// Computes the result of all lanes.
+    pub fn run(
+        self,
+        out: &mut [u64],
+        shape: Shape,
+        args: [Tensor<'_>; 2],
+        maps: &[std::sync::Arc<[u32]>],
+        layout: Layout,
+        scratch: &mut Scratch,
+    ) {
+        let [a, b] = args;
+        let (w, n) = (layout.width, layout.lanes);
+        match self {
+            Kernel::Take(map) => {
+                for (e, &from) in maps[map as usize].iter().enumerate() {
+                    if from == NONE {
+                        out[e * w..][..n].fill(0);
+                    } else {
+                        out[e * w..][..n].copy_from_slice(&a.bits[from as usize * w..][..n]);
+                    }
+                }
+            }
+            Kernel::Put(map) => put(out, a.bits, &maps[map as usize], layout),
+            Kernel::Index => {
+                for l in 0..n {
+                    let (count, place) = (shape.len(), b.bits[l] as i64);
+                    let first = usize::try_from(place).ok().and_then(|p| p.checked_mul(count));
+                    for e in 0..count {
+                        let from = first.map(|f| f + e).filter(|&f| f < a.shape.len());
+                        out[e * w + l] = from.map_or(0, |f| a.bits[f * w + l]);
+                    }
+                }
+            }
+            Kernel::Scatter => {
+                for l in 0..n {
+                    (0..shape.len()).for_each(|e| out[e * w + l] = 0);
+                    let (count, place) = (a.shape.len(), b.bits[l] as i64);
+                    let first = usize::try_from(place).ok().and_then(|p| p.checked_mul(count));
+                    for e in 0..count {
+                        if let Some(to) = first.map(|f| f + e).filter(|&t| t < shape.len()) {
+                            out[to * w + l] = a.bits[e * w + l];
+                        }
+                    }
+                }
+            }
+            Kernel::MatMul { ta, tb, m, k, n: columns } => {
+                let sizes = [m as usize, k as usize, columns as usize];
+                if layout.single {
+                    matmul::<true>(out, a.bits, b.bits, sizes, (ta, tb), layout);
+                } else {
+                    matmul::<false>(out, a.bits, b.bits, sizes, (ta, tb), layout);
+                }
+            }
+            _ if layout.single => self.lane_by_lane::<true>(out, shape, args, layout, scratch),
+            _ => self.lane_by_lane::<false>(out, shape, args, layout, scratch),
+        }
+    }
+
+    /// Kernels with decisions of their own in each lane: one lane at a time, gathered and spread again.
+    fn lane_by_lane<const S: bool>(
+        self,
+        out: &mut [u64],
+        shape: Shape,
+        [a, b]: [Tensor<'_>; 2],
+        Layout { width, lanes, .. }: Layout,
+        scratch: &mut Scratch,
+    ) {
+        let rows = match a.shape {
+            Shape::Matrix(n, _) => n as usize,
+            _ => 1,
+        };
+        let mut x = vec![0.0; a.shape.len()];
+        let mut y = vec![0.0; b.shape.len()];
+        let mut z = vec![0.0; shape.len()];
+        let gather = |to: &mut [f64], from: &[u64], l: usize| {
+            to.iter_mut().enumerate().for_each(|(e, v)| *v = f64::from_bits(from[e * width + l]));
+        };
+        for l in 0..lanes {
+            gather(&mut x, a.bits, l);
+            match self {
+                Kernel::Solve { transposed } => {
+                    gather(&mut y, b.bits, l);
+                    if transposed {
+                        transpose_square(&mut x, rows);
+                    }
+                    linalg::solve::<S>(&mut z, &x, &y, rows, y.len() / rows.max(1), scratch);
+                }
+                Kernel::Inverse => linalg::inverse::<S>(&mut z, &x, rows, scratch),
+                Kernel::Det => z[0] = linalg::determinant::<S>(&x, rows, scratch),
+                Kernel::LogDet => z[0] = linalg::log_determinant::<S>(&x, rows, scratch),
+                Kernel::Cofactor => linalg::cofactors::<S>(&mut z, &x, rows, scratch),
+                Kernel::Cholesky => linalg::cholesky::<S>(&mut z, &x, rows),
+                _ => {}
+            }
+            z.iter().enumerate().for_each(|(e, &v)| out[e * width + l] = canonical(v));
+        }
+    }
+}
+
+fn transpose_square(x: &mut [f64], n: usize) {
+    for i in 0..n {
+        for j in 0..i {
+            x.swap(i * n + j, j * n + i);
+        }
+    }
+}
+
+fn put(out: &mut [u64], a: &[u64], map: &[u32], Layout { width: w, lanes: n, single }: Layout) {
+    let elements = out.len() / w;
+    let mut written = vec![false; elements];
+    for (e, &to) in map.iter().enumerate().filter(|(_, to)| **to != NONE) {
+        let row = &mut out[to as usize * w..][..n];
+        let from = &a[e * w..][..n];
+        if !written[to as usize] {
+            row.copy_from_slice(from);
+            written[to as usize] = true;
+            continue;
+        }
+        for (x, &y) in row.iter_mut().zip(from) {
+            let sum = f64::from_bits(*x) + f64::from_bits(y);
+            *x = canonical(if single { sum as f32 as f64 } else { sum });
+        }
+    }
+    for (e, _) in written.iter().enumerate().filter(|(_, written)| !**written) {
+        out[e * w..][..n].fill(0);
+    }
+}
+
+fn matmul<const S: bool>(
+    out: &mut [u64],
+    a: &[u64],
+    b: &[u64],
+    [m, k, n]: [usize; 3],
+    (ta, tb): (bool, bool),
+    Layout { width: w, lanes, .. }: Layout,
+) {
+    let fit = |x: f64| if S { x as f32 as f64 } else { x };
+    let at = |i: usize, p: usize| if ta { p * m + i } else { i * k + p };
+    let bt = |p: usize, j: usize| if tb { j * k + p } else { p * n + j };
+    for i in 0..m {
+        for j in 0..n {
+            let row = &mut out[(i * n + j) * w..][..lanes];
+            if k == 0 {
+                row.fill(0);
+            }
+            for p in 0..k {
+                let (x, y) = (&a[at(i, p) * w..][..lanes], &b[bt(p, j) * w..][..lanes]);
+                for ((o, &x), &y) in row.iter_mut().zip(x).zip(y) {
+                    let product = fit(f64::from_bits(x) * f64::from_bits(y));
+                    *o = (if p == 0 { product } else { fit(f64::from_bits(*o) + product) }).to_bits();
+                }
+            }
+            row.iter_mut().for_each(|o| *o = canonical(f64::from_bits(*o)));
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Exact integers on the tape. They stay small: a result that does not fit is pinned, with a guard
+//! at the place where other lanes may fit. Whether a division comes out even is decided here.
+
+use crate::world::World;
+use dmci_data::{Error, Value};
+use dmci_ops::{Build, INT_LIMIT, Op};
+use dmci_tape::NodeId;
+
+fn small(v: Value) -> Option<i64> {
+    v.as_fixnum().filter(|i| i.abs() < INT_LIMIT)
+}
+
+impl World {
+    /// The node of an exact operand that is small enough for the tape.
+    fn int_node(&mut self, v: Value) -> Result<Option<NodeId>, Error> {
+        if let Some(node) = self.node_of(v) {
+            return Ok(Some(node));
+        }
+        let plain = self.plain(v);
+        match small(plain) {
+            Some(i) => Ok(Some(self.recorder()?.int(i))),
+            None => Ok(None),
+        }
+    }
+
+    /// Records a decision on exact operands that is taken right here.
+    fn decide(&mut self, op: Op, nodes: &[NodeId]) -> Result<bool, Error> {
+        let recorder = self.recorder()?;
+        let test = recorder.op(op, nodes);
+        Ok(recorder.guard(test))
+    }
+
+    fn int_value(&mut self, op: Op, nodes: &[NodeId]) -> Result<Value, Error> {
+        let recorder = self.recorder()?;
+        let node = recorder.op(op, nodes);
+        let plain = Value::fixnum(recorder.bits(node) as i64);
+        Ok(self.traced_value(node, plain))
+    }
+
+    /// An operation on two exact integers whose plain result is known.
+    pub(super) fn exact_binary(&mut self, op: Op, a: Value, b: Value, result: Value) -> Result<Value, Error> {
+        let int = match op {
+            Op::Add => Op::IntAdd,
+            Op::Sub => Op::IntSub,
+            Op::Mul => Op::IntMul,
+            Op::Min => Op::IntMin,
+            Op::Max => Op::IntMax,
+            Op::Div | Op::Quotient => Op::IntQuotient,
+            Op::FloorQuotient => Op::IntFloorQuotient,
+            Op::Remainder => Op::IntRemainder,
+            Op::Modulo => Op::IntModulo,
+            _ => return self.pin_all(&[a, b], result),
+        };
+        let (Some(x), Some(y)) = (self.int_node(a)?, self.int_node(b)?) else {
+            return self.pin_all(&[a, b], result);
+        };
+        match op {
+            Op::Mul if !self.decide(Op::IntMulFits, &[x, y])? => return self.pin_all(&[a, b], result),
+            Op::Div | Op::Quotient | Op::FloorQuotient | Op::Remainder | Op::Modulo => {
+                // Another lane may divide by zero: there it is an error.
+                if self.node_of(b).is_some() {
+                    let zero = self.recorder()?.int(0);
+                    self.decide(Op::IntEq, &[y, zero])?;
+                }
+                if op == Op::Div && !self.decide(Op::IntDivides, &[x, y])? {
+                    return self.record(Op::Div, &[a, b], result);
+                }
+            }
+            _ => {}
+        }
+        let node = self.recorder()?.op(int, &[x, y]);
+        if matches!(op, Op::Add | Op::Sub) && !self.decide(Op::IntFits, &[node])? {
+            return self.pin_all(&[a, b], result);
+        }
+        Ok(self.traced_value(node, result))
+    }
+
+    /// A comparison of two exact integers whose plain result is known.
+    pub(super) fn exact_comparison(&mut self, op: Op, a: Value, b: Value, result: Value) -> Result<Value, Error> {
+        let (Some(x), Some(y)) = (self.int_node(a)?, self.int_node(b)?) else {
+            return self.pin_all(&[a, b], result);
+        };
+        let (op, nodes) = match op {
+            Op::Lt => (Op::IntLt, [x, y]),
+            Op::Le => (Op::IntLe, [x, y]),
+            Op::Gt => (Op::IntLt, [y, x]),
+            Op::Ge => (Op::IntLe, [y, x]),
+            _ => (Op::IntEq, [x, y]),
+        };
+        let node = self.recorder()?.op(op, &nodes);
+        Ok(self.traced_value(node, result))
+    }
+
+    /// A function of one exact integer whose plain result is known.
+    pub(super) fn exact_unary(&mut self, op: Op, arg: Value, result: Value) -> Result<Value, Error> {
+        let Some(x) = self.int_node(arg)? else { return self.pin_all(&[arg], result) };
+        match op {
+            Op::Abs => self.int_value(Op::IntAbs, &[x]),
+            Op::Neg => {
+                let zero = self.recorder()?.int(0);
+                self.int_value(Op::IntSub, &[zero, x])
+            }
+            Op::Floor | Op::Ceiling | Op::Round | Op::Truncate => Ok(arg),
+            Op::Sqrt => self.exact_sqrt(x, result),
+            _ if result.is_real() => self.record(op, &[arg], result),
+            _ => self.pin_all(&[arg], result),
+        }
+    }
+
+    /// The square root is exact if the square of its whole part is the number.
+    fn exact_sqrt(&mut self, x: NodeId, result: Value) -> Result<Value, Error> {
+        let recorder = self.recorder()?;
+        let real = recorder.op(Op::ToReal, &[x]);
+        let root = recorder.op(Op::Sqrt, &[real]);
+        let whole = recorder.op(Op::Floor, &[root]);
+        let whole = recorder.op(Op::ToInt, &[whole]);
+        let square = recorder.op(Op::IntMul, &[whole, whole]);
+        let exact = self.decide(Op::IntEq, &[square, x])?;
+        Ok(self.traced_value(if exact { whole } else { root }, result))
+    }
+
+    /// The exact integer that a traced real is known to be here.
+    pub(super) fn exact_of_real(&mut self, real: Value, result: Value) -> Result<Value, Error> {
+        let x = self.real_node(real)?;
+        if !self.decide(Op::IsInt, &[x])? {
+            return self.pin_all(&[real], result);
+        }
+        self.int_value(Op::ToInt, &[x])
+    }
+
+    /// Whether an exact integer is even.
+    pub(super) fn exact_even(&mut self, arg: Value, result: Value, even: bool) -> Result<Value, Error> {
+        let Some(x) = self.int_node(arg)? else { return self.pin_all(&[arg], result) };
+        let recorder = self.recorder()?;
+        let (two, rest) = (recorder.int(2), recorder.int(if even { 0 } else { 1 }));
+        let modulo = recorder.op(Op::IntModulo, &[x, two]);
+        let node = recorder.op(Op::IntEq, &[modulo, rest]);
+        Ok(self.traced_value(node, result))
+    }
+
+    /// The traced index as a node, with guards that it is inside of `0..n`; it is known to be.
+    pub(super) fn index_node(&mut self, index: Value, n: usize) -> Result<NodeId, Error> {
+        let Some(i) = self.int_node(index)? else {
+            return Ok(self.recorder()?.int(0));
+        };
+        let recorder = self.recorder()?;
+        let (zero, n) = (recorder.int(0), recorder.int(n as i64));
+        self.decide(Op::IntLe, &[zero, i])?;
+        self.decide(Op::IntLt, &[i, n])?;
+        Ok(i)
+    }
+}

@@ -1,0 +1,265 @@
+//! One call of a model: lanes are grouped by signature, and each finds its path.
+
+use super::path::{Edge, Path, PathTree, branches_off};
+use super::{Batch, Column, Model, Want};
+use crate::binding;
+use crate::datum::Datum;
+use crate::interpreter::Failure;
+use crate::report::Report;
+use dmci_data::Diagnostic;
+use dmci_exec::{Leaves, Results, STAYED};
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, RwLock};
+
+/// Memory of a call, kept for the next one.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    results: Results,
+    /// Lanes and the edge by which they reach their next path.
+    queue: Vec<(Option<Edge>, Vec<usize>)>,
+    /// Lists of lanes that are not in use.
+    spare: Vec<Vec<usize>>,
+    /// Lanes that left the path that ran last, with the guard.
+    left: Vec<(u32, usize)>,
+    /// Numbers of each row, if the columns are not all plain, and where each row begins.
+    row_bits: Vec<u64>,
+    row_starts: Vec<usize>,
+}
+
+/// Where the lanes of a call find their numbers.
+struct Source<'a> {
+    params: &'a [f64],
+    numbers: usize,
+    columns: &'a [Column],
+    rows: usize,
+    row_bits: &'a [u64],
+    row_starts: &'a [usize],
+}
+
+impl Leaves for Source<'_> {
+    fn leaf(&self, lane: usize, leaf: usize) -> u64 {
+        let (set, row) = (lane / self.rows, lane % self.rows);
+        if leaf < self.numbers {
+            return self.params[set * self.numbers + leaf].to_bits();
+        }
+        if self.row_starts.is_empty() {
+            return match &self.columns[leaf - self.numbers] {
+                Column::Reals(list) => list[row].to_bits(),
+                Column::Data(_) => f64::NAN.to_bits(),
+            };
+        }
+        self.row_bits[self.row_starts[row] + leaf - self.numbers]
+    }
+}
+
+/// One call of [`Model::evaluate_into`].
+pub(super) struct Call<'a> {
+    model: &'a Model,
+    params: &'a [f64],
+    columns: &'a [Column],
+    sets: usize,
+    rows: usize,
+    want: Want,
+    batch: &'a mut Batch,
+}
+
+fn refill(list: &mut Vec<f64>, len: usize) {
+    list.clear();
+    list.resize(len, f64::NAN);
+}
+
+impl<'a> Call<'a> {
+    pub fn new(
+        model: &'a Model,
+        batch: &'a mut Batch,
+        params: &'a [f64],
+        columns: &'a [Column],
+        (sets, rows): (usize, usize),
+        want: Want,
+    ) -> Self {
+        let values = sets * rows * model.options.outputs;
+        let first = if want >= Want::Gradients { values * model.numbers } else { 0 };
+        let second = if want == Want::Hessians { first * model.numbers } else { 0 };
+        refill(&mut batch.values, values);
+        refill(&mut batch.gradients, first);
+        refill(&mut batch.hessians, second);
+        batch.failures.clear();
+        batch.walked = 0;
+        Call { model, params, columns, sets, rows, want, batch }
+    }
+
+    pub fn run(mut self) {
+        if self.columns.iter().all(|c| matches!(c, Column::Reals(_))) {
+            self.batch.work.row_starts.clear();
+            let mut lanes = self.batch.work.spare.pop().unwrap_or_default();
+            lanes.clear();
+            lanes.extend(0..self.sets * self.rows);
+            let tree = &self.model.plain;
+            self.run_group(tree, lanes);
+        } else {
+            for (signature, lanes) in self.groups() {
+                let tree = {
+                    let mut paths = self.model.paths.write().unwrap_or_else(|e| e.into_inner());
+                    paths.entry(signature).or_default().clone()
+                };
+                self.run_group(&tree, lanes);
+            }
+        }
+        self.batch.failures.sort_by_key(|f| f.0);
+    }
+
+    /// Lanes by signature, in order of first appearance.
+    fn groups(&mut self) -> Vec<(String, Vec<usize>)> {
+        let mut order: Vec<(String, Vec<usize>)> = Vec::new();
+        let mut index: FxHashMap<String, usize> = FxHashMap::default();
+        self.batch.work.row_bits.clear();
+        self.batch.work.row_starts.clear();
+        for r in 0..self.rows {
+            let mut text = String::new();
+            let work = &mut self.batch.work;
+            work.row_starts.push(work.row_bits.len());
+            for column in self.columns {
+                match column {
+                    Column::Reals(list) => {
+                        work.row_bits.push(list[r].to_bits());
+                        text.push('r');
+                    }
+                    Column::Data(list) => binding::signature(&list[r], &mut work.row_bits, &mut text),
+                }
+            }
+            let i = *index.entry(text.clone()).or_insert_with(|| {
+                order.push((text, Vec::new()));
+                order.len() - 1
+            });
+            order[i].1.push(r);
+        }
+        for (_, rows) in &mut order {
+            let lanes = (0..self.sets).flat_map(|s| rows.iter().map(move |r| (s, *r)));
+            *rows = lanes.map(|(s, r)| s * self.rows + r).collect();
+        }
+        order
+    }
+
+    fn row(&self, r: usize) -> Vec<Datum> {
+        let datum = |c: &Column| match c {
+            Column::Reals(list) => Datum::Real(list[r]),
+            Column::Data(list) => list[r].clone(),
+        };
+        self.columns.iter().map(datum).collect()
+    }
+
+    fn run_group(&mut self, tree: &RwLock<PathTree>, lanes: Vec<usize>) {
+        self.batch.work.queue.push((None, lanes));
+        while let Some((from, lanes)) = self.batch.work.queue.pop() {
+            let Some((index, path, lanes)) = self.find_path(tree, from, lanes) else { continue };
+            self.run_path(&path, &lanes);
+            let mut left = std::mem::take(&mut self.batch.work.left);
+            left.sort_unstable();
+            for group in left.chunk_by(|a, b| a.0 == b.0) {
+                let mut next = self.batch.work.spare.pop().unwrap_or_default();
+                next.clear();
+                next.extend(group.iter().map(|g| g.1));
+                self.batch.work.queue.push((Some((index, group[0].0)), next));
+            }
+            self.batch.work.left = left;
+            self.batch.work.spare.push(lanes);
+        }
+    }
+
+    /// Runs lanes through a path; those that leave it are noted.
+    fn run_path(&mut self, path: &Path, lanes: &[usize]) {
+        let plan = path.plan(self.want);
+        let work = &mut self.batch.work;
+        let source = Source {
+            params: self.params,
+            numbers: self.model.numbers,
+            columns: self.columns,
+            rows: self.rows,
+            row_bits: &work.row_bits,
+            row_starts: &work.row_starts,
+        };
+        plan.run(lanes, &source, self.model.options.threads, &mut work.results);
+        work.left.clear();
+        let width = plan.outputs();
+        let (outputs, numbers) = (self.model.options.outputs, self.model.numbers);
+        for (i, &lane) in lanes.iter().enumerate() {
+            if work.results.failed[i] != STAYED {
+                work.left.push((work.results.failed[i], lane));
+                continue;
+            }
+            let bits = &work.results.outputs[i * width..(i + 1) * width];
+            let mut bits = bits.iter().map(|&b| f64::from_bits(b));
+            let mut fill = |list: &mut [f64], n: usize| {
+                if !list.is_empty() {
+                    list[lane * n..(lane + 1) * n].iter_mut().for_each(|x| *x = bits.next().unwrap_or(f64::NAN));
+                }
+            };
+            fill(&mut self.batch.values, outputs);
+            fill(&mut self.batch.gradients, outputs * numbers);
+            fill(&mut self.batch.hessians, outputs * numbers * numbers);
+        }
+    }
+
+    fn fail(&mut self, lane: usize, failure: Box<Failure>) {
+        self.batch.failures.push((lane, failure));
+    }
+
+    /// The path behind an edge, recorded from the first lane if it is new; lanes that fail are
+    /// taken out. `None` if none is left, or if they were walked because there are too many paths.
+    fn find_path(
+        &mut self,
+        tree: &RwLock<PathTree>,
+        from: Option<Edge>,
+        mut lanes: Vec<usize>,
+    ) -> Option<(usize, Arc<Path>, Vec<usize>)> {
+        let known = |tree: &PathTree| match from {
+            None => (!tree.paths.is_empty()).then_some(0),
+            Some(edge) => tree.edges.get(&edge).copied(),
+        };
+        {
+            let tree = tree.read().unwrap_or_else(|e| e.into_inner());
+            if let Some(index) = known(&tree) {
+                return Some((index, tree.paths[index].clone(), lanes));
+            }
+        }
+        // From the back, so that taking out a lane is cheap; the first lane is still the first one.
+        lanes.reverse();
+        loop {
+            let lane = *lanes.last()?;
+            let (set, n) = (lane / self.rows, self.model.numbers);
+            let row = self.row(lane % self.rows);
+            let path = match self.model.record(&self.params[set * n..(set + 1) * n], &row) {
+                Ok(path) => Arc::new(path),
+                Err(failure) => {
+                    self.fail(lane, failure);
+                    lanes.pop();
+                    continue;
+                }
+            };
+            let mut tree = tree.write().unwrap_or_else(|e| e.into_inner());
+            if tree.paths.len() >= self.model.options.max_paths {
+                drop(tree);
+                self.batch.walked += 1;
+                self.run_path(&path, &[lane]);
+                self.batch.work.left.clear();
+                lanes.pop();
+                continue;
+            }
+            if let Some((index, guard)) = from
+                && !branches_off(&tree.paths[index].guards, &path.guards, guard as usize)
+            {
+                let error = Diagnostic::error("E9901", "a lane did not take the path that it left for");
+                self.fail(lane, Box::new(Failure { report: Report::of(*error), output: String::new() }));
+                lanes.pop();
+                continue;
+            }
+            let index = tree.paths.len();
+            tree.paths.push(path.clone());
+            if let Some(edge) = from {
+                tree.edges.insert(edge, index);
+            }
+            lanes.reverse();
+            return Some((index, path, lanes));
+        }
+    }
+}

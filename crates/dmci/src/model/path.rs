@@ -1,0 +1,163 @@
+//! Paths: what one walk of a program recorded, as plans.
+
+use super::{Model, Want};
+use crate::binding;
+use crate::datum::Datum;
+use crate::interpreter::{self, Failure, Interpreter};
+use crate::report::Report;
+use dmci_data::{Diagnostic, Origin};
+use dmci_exec::Plan;
+use dmci_ops::Build;
+use dmci_tape::{Guard, NodeId, Recorder, gradient};
+use dmci_vm::Vm;
+use rustc_hash::FxHashMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+
+/// A path and the guard at which lanes leave it.
+pub(super) type Edge = (usize, u32);
+
+/// The recorded paths of one signature.
+#[derive(Debug, Default)]
+pub(super) struct PathTree {
+    pub paths: Vec<Arc<Path>>,
+    /// From a path and the guard that failed on it to the next path.
+    pub edges: FxHashMap<Edge, usize>,
+}
+
+/// One recorded path. Plans are made when they are first wanted.
+#[derive(Debug)]
+pub(super) struct Path {
+    pub guards: Vec<Guard>,
+    recorder: Recorder,
+    outputs: Vec<NodeId>,
+    params: Vec<NodeId>,
+    passes: dmci_tape::passes::Passes,
+    plans: [OnceLock<Plan>; 3],
+}
+
+impl Path {
+    /// The plan that computes what is wanted: all outputs; then the derivatives of each by all
+    /// numbers; then the second derivatives of each.
+    pub fn plan(&self, want: Want) -> &Plan {
+        self.plans[want as usize].get_or_init(|| self.make_plan(want))
+    }
+
+    fn make_plan(&self, want: Want) -> Plan {
+        let mut recorder = self.recorder.clone();
+        let mut outputs = self.outputs.clone();
+        if want >= Want::Gradients {
+            let mut rows = Vec::new();
+            for &output in &self.outputs {
+                let parts = gradient(&mut recorder, output, &self.params);
+                rows.push(parts.iter().zip(&self.params).map(|(&p, &leaf)| or_zeros(&mut recorder, p, leaf)).collect());
+            }
+            let rows: Vec<Vec<NodeId>> = rows;
+            outputs.extend(rows.iter().flatten());
+            if want == Want::Hessians {
+                for row in rows {
+                    outputs.extend(self.second(&mut recorder, &row));
+                }
+            }
+        }
+        let mut tape = recorder.tape().clone();
+        tape.outputs = outputs;
+        Plan::new(&self.passes.run(&tape))
+    }
+
+    /// The second derivatives: of each number of a gradient by all parameters.
+    fn second(&self, recorder: &mut Recorder, gradient_row: &[NodeId]) -> Vec<NodeId> {
+        let mut outputs = Vec::new();
+        for &part in gradient_row {
+            for e in 0..recorder.shape(part).len() {
+                let element = recorder.element(part, e);
+                let parts = gradient(recorder, element, &self.params);
+                for (part, &leaf) in parts.into_iter().zip(&self.params) {
+                    outputs.push(or_zeros(recorder, part, leaf));
+                }
+            }
+        }
+        outputs
+    }
+}
+
+/// A derivative, or zeros in the shape of what it is taken by.
+fn or_zeros(recorder: &mut Recorder, part: Option<NodeId>, leaf: NodeId) -> NodeId {
+    let shape = recorder.shape(leaf);
+    part.unwrap_or_else(|| {
+        let zero = recorder.real(0.0);
+        recorder.expand(zero, shape)
+    })
+}
+
+impl Model {
+    /// Walks the program for one lane.
+    pub(super) fn record(&self, params: &[f64], row: &[Datum]) -> Result<Path, Box<Failure>> {
+        let interpreter = Interpreter::shared();
+        let fail = |report| Box::new(Failure { report, output: String::new() });
+        let mut vm = interpreter.machine(&self.options.run).map_err(fail)?;
+        self.recordings.fetch_add(1, Ordering::Relaxed);
+        let path = self.walk(&mut vm, params, row).map_err(|mut diagnostics| {
+            crate::suggest::add_help(&vm, &self.program, &mut diagnostics);
+            let report = Report { diagnostics, sources: vm.world.heap.sources.clone() };
+            Box::new(Failure { report, output: vm.world.output.text.clone() })
+        });
+        interpreter.recycle(vm);
+        path
+    }
+
+    fn walk(&self, vm: &mut Vm, params: &[f64], row: &[Datum]) -> Result<Path, Vec<Diagnostic>> {
+        vm.world.start_recording(crate::gradient::TAPE_LIMIT);
+        let mut run = self.options.run.clone();
+        let mut numbers = params.iter().copied();
+        let (mut leaves, mut names) = (Vec::new(), Vec::new());
+        for (name, shape) in &self.params {
+            let datum = binding::filled(shape, &mut numbers);
+            let Some(traced) = binding::parameter(&mut vm.world, &datum, name) else {
+                let message = format!("{name} is not made of numbers");
+                return Err(vec![*Diagnostic::error("E0701", message).help("give parameters numbers")]);
+            };
+            binding::leaves(&vm.world, traced, name, &mut leaves, &mut names);
+            interpreter::bind(&mut vm.world, name, traced);
+            run.bindings.push((name.clone(), datum));
+        }
+        for (name, datum) in self.inputs.iter().zip(row) {
+            let value = binding::input(&mut vm.world, datum, name);
+            interpreter::bind(&mut vm.world, name, value);
+            run.bindings.push((name.clone(), datum.clone()));
+        }
+        let forms = interpreter::read(vm, &self.program, Origin::User)?;
+        let result = interpreter::run_forms(vm, forms, &run)?;
+        let wanted = self.options.outputs;
+        let numbers = binding::numbers(&mut vm.world, result).filter(|numbers| numbers.len() == wanted);
+        let Some(numbers) = numbers else {
+            let what = if wanted == 1 { "a number".to_string() } else { format!("{wanted} numbers") };
+            let message = format!("a model must give {what}, got {}", vm.world.show(result));
+            return Err(vec![*Diagnostic::error("E0303", message)]);
+        };
+        let outputs = numbers.into_iter().map(|v| vm.world.output_node(v)).collect::<Result<Vec<_>, _>>();
+        let outputs = outputs.map_err(|e| vec![*e])?;
+        let Some(recording) = vm.world.recording.take() else {
+            return Err(vec![*Diagnostic::error("E9901", "the tape is gone")]);
+        };
+        Ok(Path {
+            guards: recording.recorder.tape().guards.clone(),
+            recorder: recording.recorder,
+            outputs,
+            params: leaves,
+            passes: self.options.passes,
+            plans: Default::default(),
+        })
+    }
+}
+
+/// Whether a path is the same up to a guard and different there: it went the other way, or has
+/// pinned another value.
+pub(super) fn branches_off(old: &[Guard], new: &[Guard], guard: usize) -> bool {
+    old.len() > guard
+        && new.len() > guard
+        && old[..guard] == new[..guard]
+        && (old[guard].node == new[guard].node && old[guard].outcome != new[guard].outcome
+            // The value itself is a constant of the tape, new or not, so the comparison may have moved.
+            || old[guard].pinned && new[guard].pinned)
+}
