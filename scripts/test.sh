@@ -3,7 +3,8 @@
 #
 #   scripts/test.sh          everything that a change must pass; at most 18 minutes on two cores
 #   scripts/test.sh --long   more generated programs, 10 minutes of fuzzing for each target, the
-#                            conformance tests on Guile and MIT Scheme, and the benchmarks
+#                            conformance tests on Guile and MIT Scheme, the comparisons with faer
+#                            and JAX, and the benchmarks
 #
 # DMCI_FUZZ_SECONDS sets the time per fuzz target. DMCI_SHARED names the folder of shared test data
 # (default ../shared); tests that need it are skipped with a message without it.
@@ -14,7 +15,7 @@ long=no
 case "${1:-}" in
   "") ;;
   --long) long=yes ;;
-  *) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
 log=$(mktemp)
@@ -57,9 +58,9 @@ section "lints" cargo clippy --workspace --all-targets --quiet -- -D warnings
 section "tests, documentation examples and fuzzing" tests
 if [ $long = yes ]; then
   section "conformance on Guile and MIT Scheme" scripts/conformance-peers.sh
-  if [ -x bench/language.sh ]; then
-    section "benchmarks" bench/language.sh
-  fi
+  section "linear algebra beside faer" cargo test --release --manifest-path oracles/faer/Cargo.toml
+  section "values and derivatives beside JAX" bench/jax/compare.sh
+  section "benchmarks" bench/language.sh
 fi
 
 summary

@@ -15,18 +15,35 @@ pub fn grad(args: &Grad) -> u8 {
         Err(report) => return output::fail(&report, args.json),
     };
     match result {
-        Ok(gradient) if args.json => {
-            print_json(&to_json(&gradient));
-            0
-        }
         Ok(gradient) => {
+            let warnings = warnings(args, &program, &gradient);
+            if args.json {
+                let mut object = to_json(&gradient);
+                if let Some(report) = warnings {
+                    object["warnings"] = report.to_json();
+                }
+                print_json(&object);
+                return 0;
+            }
             let literals = args.wrt.as_deref() == Some("literals");
             let text = if literals { annotated(&program, &gradient) } else { table(&gradient) };
             output::print(&(with_newline(&gradient.output) + &text));
+            warnings.iter().for_each(output::print_report);
             0
         }
         Err(failure) => failed(&failure, args.json),
     }
+}
+
+/// What is odd about a gradient, if anything is: numbers that are not finite, or zero.
+fn warnings(args: &Grad, program: &Program, gradient: &Gradient) -> Option<Report> {
+    let fine = gradient.value.is_finite() && gradient.flat.iter().all(|g| g.is_finite() && *g != 0.0);
+    if fine || args.wrt.as_deref() == Some("literals") {
+        return None;
+    }
+    let options = grad_options(&args.options, args.wrt.as_deref(), false).ok()?;
+    let report = Interpreter::shared().diagnose(program, &options).ok()?;
+    (!report.diagnostics.is_empty()).then_some(report)
 }
 
 /// Shows what a run recorded.
@@ -59,16 +76,20 @@ fn differentiate(
     wrt: Option<&str>,
     hessian: bool,
 ) -> Result<Differentiated, Report> {
-    let run = options::run_options(run)?;
+    let options = grad_options(run, wrt, hessian)?;
     let program = Source::of(program.file.as_deref(), program.expression.as_deref())?.program();
-    options::stop_on_interrupt(&run.cancel);
+    options::stop_on_interrupt(&options.run.cancel);
+    let result = Interpreter::shared().grad(&program, &options);
+    Ok((program, result))
+}
+
+fn grad_options(run: &args::RunArgs, wrt: Option<&str>, hessian: bool) -> Result<GradOptions, Report> {
     let wrt = match wrt {
         None => Wrt::Default,
         Some("literals") => Wrt::Literals,
         Some(names) => Wrt::Names(names.split(',').map(|name| name.trim().to_string()).collect()),
     };
-    let result = Interpreter::shared().grad(&program, &GradOptions { run, wrt, hessian });
-    Ok((program, result))
+    Ok(GradOptions { run: options::run_options(run)?, wrt, hessian })
 }
 
 fn number(x: f64) -> Json {

@@ -91,11 +91,14 @@ impl Plan {
         let Workspace { rows, scratch } = workspace;
         for step in &self.steps {
             match *step {
-                Step::Leaf { d, first, count } => {
+                Step::Leaf { d, first, count, real } => {
                     for e in 0..count as usize {
                         let row = &mut rows[(d as usize + e) * width..][..n];
                         for (slot, &lane) in row.iter_mut().zip(which) {
                             *slot = leaves.leaf(lane, first as usize + e);
+                        }
+                        if real && self.single {
+                            row.iter_mut().for_each(|bits| *bits = single(*bits));
                         }
                     }
                 }

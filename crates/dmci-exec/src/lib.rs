@@ -4,8 +4,10 @@
 
 mod block;
 mod plan;
+mod stage;
 mod sum;
 
 pub use block::{Leaves, Results, STAYED};
 pub use plan::Plan;
+pub use stage::{StageResults, Staged};
 pub use sum::{RowSum, sum_rows};

@@ -1,6 +1,6 @@
 //! Plans: a tape with a place in the workspace for every value, reused as values die.
 
-use dmci_ops::{Kernel, MAX_ARITY, Op, Shape};
+use dmci_ops::{Kernel, MAX_ARITY, Op, Shape, Type};
 use dmci_tape::{Node, NodeId, Tape};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ pub(crate) enum Step {
         d: Slot,
         first: u32,
         count: u32,
+        real: bool,
     },
     /// The same constant in all lanes.
     Constant {
@@ -225,7 +226,10 @@ impl Planner<'_> {
     fn step(&mut self, i: usize, d: Slot) -> Step {
         let shape = self.tape.shapes[i];
         match self.tape.nodes[i] {
-            Node::Leaf(n) => Step::Leaf { d, first: self.leaf_offsets[n as usize] as u32, count: shape.len() as u32 },
+            Node::Leaf(n) => {
+                let real = self.tape.leaves[n as usize].ty == Type::Real;
+                Step::Leaf { d, first: self.leaf_offsets[n as usize] as u32, count: shape.len() as u32, real }
+            }
             Node::Real(bits) => Step::Constant { d, bits },
             Node::Int(x) => Step::Constant { d, bits: x as u64 },
             Node::Op(op, args) => {

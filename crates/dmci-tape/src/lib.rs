@@ -14,5 +14,5 @@ mod verify;
 
 pub use forward::tangents;
 pub use recorder::Recorder;
-pub use reverse::{adjoints, gradient};
+pub use reverse::{adjoints, gradient, scalar_adjoints};
 pub use tape::{Guard, Leaf, LeafKind, Node, NodeId, Tape};

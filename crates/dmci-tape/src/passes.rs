@@ -17,16 +17,19 @@ pub struct Passes {
     /// Equal operations are computed once. Only after the last differentiation: before it, each
     /// executed operation has an adjoint of its own.
     pub merge: bool,
+    /// What depends on parameters alone or on data alone is computed once for each. The executor
+    /// does it (`dmci-exec`, `stage.rs`), when there is more than one lane to each.
+    pub stage: bool,
 }
 
 impl Default for Passes {
     fn default() -> Self {
-        Passes { dead: true, merge: true }
+        Passes { dead: true, merge: true, stage: true }
     }
 }
 
 impl Passes {
-    /// Runs the passes that are switched on.
+    /// Runs the passes over tapes that are switched on.
     pub fn run(self, tape: &Tape) -> Tape {
         let tape = if self.merge { merge_equal(tape) } else { tape.clone() };
         if self.dead { remove_dead(&tape) } else { tape }

@@ -52,6 +52,12 @@ impl Recorder {
         self.tensors
     }
 
+    /// Memory that the recording holds, roughly.
+    pub fn bytes(&self) -> usize {
+        let node = size_of::<Node>() + size_of::<Shape>() + 2 * size_of::<u64>();
+        self.len() * node + 2 * self.elements.len() * size_of::<u64>()
+    }
+
     /// Numbers that are held for tensors.
     pub fn element_count(&self) -> usize {
         self.elements.len()

@@ -21,6 +21,8 @@ trait Sweep: Build {
     fn fit(&mut self, part: Self::Id, operand: NodeId) -> Self::Id;
     /// What an adjoint of a tensor operation contributes to an operand.
     fn kernel_part(&mut self, node: NodeId, operand: usize, g: Self::Id) -> Option<Self::Id>;
+    /// What follows belongs to the adjoint of this node.
+    fn begin(&mut self, _node: NodeId) {}
 }
 
 /// The recorded lane of a tape without tensors: operations are done on its values at once.
@@ -78,6 +80,10 @@ impl Sweep for Recorder {
     fn kernel_part(&mut self, node: NodeId, operand: usize, g: NodeId) -> Option<NodeId> {
         Recorder::kernel_part(self, node, operand, g)
     }
+
+    fn begin(&mut self, node: NodeId) {
+        self.place = self.place_of(node);
+    }
 }
 
 /// Which nodes from the first wanted one up to `last` depend on a wanted one; the first entry
@@ -118,6 +124,7 @@ fn sweep<B: Sweep>(b: &mut B, output: NodeId, wanted: &[NodeId]) -> Vec<Option<B
             continue;
         }
         let y = NodeId((first + i) as u32);
+        b.begin(y);
         let dependent = |arg: NodeId| (arg.0 as usize).checked_sub(first).filter(|&at| depends[at]);
         let mut accumulate = |b: &mut B, at: usize, part: B::Id| {
             adjoint[at] = Some(match adjoint[at] {
@@ -161,12 +168,17 @@ pub fn gradient(recorder: &mut Recorder, output: NodeId, wanted: &[NodeId]) -> V
 /// The derivatives of the number `output` by the elements of the wanted nodes, one after the other,
 /// in the recorded lane; 0 where it does not depend.
 pub fn adjoints(recorder: &mut Recorder, output: NodeId, wanted: &[NodeId]) -> Vec<f64> {
+    scalar_adjoints(recorder, output, wanted).unwrap_or_else(|| tensor_adjoints(recorder, output, wanted))
+}
+
+/// The same for a tape without tensors, on which nothing needs to be recorded; `None` for others.
+pub fn scalar_adjoints(recorder: &Recorder, output: NodeId, wanted: &[NodeId]) -> Option<Vec<f64>> {
     if recorder.has_tensors() {
-        return tensor_adjoints(recorder, output, wanted);
+        return None;
     }
     let mut lane = Lane { tape: recorder.tape(), values: recorder.values() };
     let parts = sweep(&mut lane, output, wanted);
-    parts.into_iter().map(|part| part.map_or(0.0, f64::from_bits)).collect()
+    Some(parts.into_iter().map(|part| part.map_or(0.0, f64::from_bits)).collect())
 }
 
 /// The same with tensors: the gradient is recorded, read and forgotten.

@@ -42,8 +42,8 @@ impl Tape {
                 for (arg, ty) in args.iter().zip(op.operands()) {
                     self.expect(*arg, *ty)?;
                 }
-                let shapes = args[..op.operands().len()].iter().map(|&a| self.shape(a));
-                shapes.fold(Some(Shape::Scalar), |s, other| s?.broadcast(other)) == Some(shape)
+                let mut shapes = args[..op.operands().len()].iter().map(|&a| self.shape(a));
+                shapes.try_fold(Shape::Scalar, Shape::broadcast) == Some(shape)
             }
             Node::Kernel(kernel, [a, b]) => {
                 self.expect(a, Type::Real)?;

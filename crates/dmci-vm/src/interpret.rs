@@ -16,6 +16,11 @@ use dmci_data::{Diagnostic, Error, Kind, Value, num};
 impl Vm {
     /// Enters the procedure in the current frame with `n` arguments and runs until the stack is empty.
     pub(crate) fn interpret(&mut self, n: usize) -> Result<Value, Error> {
+        if self.world.numerics.single { self.interpret_in::<true>(n) } else { self.interpret_in::<false>(n) }
+    }
+
+    /// In single precision the loop leaves all arithmetic on reals to `traced`, which rounds.
+    fn interpret_in<const SINGLE: bool>(&mut self, n: usize) -> Result<Value, Error> {
         match self.enter(n) {
             Ok(Step::Go) => {}
             Ok(Step::Done(v)) => return Ok(v),
@@ -78,7 +83,12 @@ impl Vm {
         macro_rules! attempt {
             ($e:expr) => {
                 match $e {
-                    Ok(v) => v,
+                    Ok(v) => {
+                        if self.world.placing {
+                            self.place_nodes(here!());
+                        }
+                        v
+                    }
                     Err(e) => fail!(e),
                 }
             };
@@ -106,7 +116,7 @@ impl Vm {
         macro_rules! arithmetic {
             ($d:expr, $a:expr, $b:expr, $fix:ident, $op:tt, $slow:path) => {{
                 let (a, b) = (get!($a), get!($b));
-                if let (Some(x), Some(y)) = (a.as_real(), b.as_real()) {
+                if !SINGLE && let (Some(x), Some(y)) = (a.as_real(), b.as_real()) {
                     set!($d, Value::real_result(x $op y));
                 } else if let Some(v) = a.$fix(b) {
                     set!($d, v);
@@ -121,7 +131,7 @@ impl Vm {
                 let (a, b): (Value, Value) = ($a, $b);
                 if let (Some(x), Some(y)) = (a.as_fixnum(), b.as_fixnum()) {
                     set!($d, Value::boolean(x $op y));
-                } else if let (Some(x), Some(y)) = (a.as_real(), b.as_real()) {
+                } else if !SINGLE && let (Some(x), Some(y)) = (a.as_real(), b.as_real()) {
                     set!($d, Value::boolean(x $op y));
                 } else {
                     set!($d, attempt!($slow(&mut self.world, a, b)));
@@ -133,7 +143,7 @@ impl Vm {
                 let (a, b): (Value, Value) = ($a, $b);
                 if let (Some(x), Some(y)) = (a.as_fixnum(), b.as_fixnum()) {
                     x $op y
-                } else if let (Some(x), Some(y)) = (a.as_real(), b.as_real()) {
+                } else if !SINGLE && let (Some(x), Some(y)) = (a.as_real(), b.as_real()) {
                     x $op y
                 } else {
                     let result = attempt!($slow(&mut self.world, a, b));
@@ -389,7 +399,7 @@ impl Vm {
                 Instr::Mul { d, a, b } => arithmetic!(d, a, b, mul_fixnums, *, traced::mul),
                 Instr::Div { d, a, b } => {
                     let (a, b) = (get!(a), get!(b));
-                    if let (Some(x), Some(y)) = (a.as_real(), b.as_real()) {
+                    if !SINGLE && let (Some(x), Some(y)) = (a.as_real(), b.as_real()) {
                         set!(d, Value::real_result(x / y));
                     } else {
                         set!(d, attempt!(traced::div(&mut self.world, a, b)));

@@ -17,6 +17,6 @@ pub mod traced;
 mod world;
 
 pub use image::Image;
-pub use limits::{Cancel, Limits};
+pub use limits::{Cancel, Limits, Numerics};
 pub use machine::Vm;
 pub use world::{Output, World};

@@ -37,6 +37,15 @@ impl Limits {
     }
 }
 
+/// How numbers are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Numerics {
+    /// Every operation on reals is rounded to single precision.
+    pub single: bool,
+    /// `sqrt` and `log` take at least 1e-8, as in the reference system.
+    pub clamps: bool,
+}
+
 /// A flag that another thread may set to stop an evaluation.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);

@@ -2,7 +2,7 @@
 
 use crate::environment::{EnvironmentId, Environments};
 use crate::image::Image;
-use crate::limits::{Cancel, Limits};
+use crate::limits::{Cancel, Limits, Numerics};
 use crate::prims;
 use crate::world::{Output, World};
 use dmci_compile::bytecode::{ClosureSite, Code, Instr};
@@ -60,6 +60,8 @@ impl Vm {
             winders: Value::NIL,
             error_place: None,
             syntax_errors: Vec::new(),
+            numerics: Numerics::default(),
+            placing: false,
             recording: None,
             cancel: Cancel::default(),
             procedure_names: image.procedure_names.clone(),
@@ -96,6 +98,7 @@ impl Vm {
         self.world.error_place = None;
         self.world.syntax_errors.clear();
         self.world.recording = None;
+        self.world.placing = false;
         self.codes.truncate(image.codes.len());
         self.constants.truncate(image.constants.len());
         self.sites.truncate(image.sites.len());
@@ -110,6 +113,7 @@ impl Vm {
     /// Sets limits, cancel flag and seed for the runs that follow.
     pub fn configure(&mut self, limits: Limits, cancel: Cancel, seed: u64) {
         self.limits = limits;
+        self.world.numerics = Numerics::default();
         self.max_slots = limits.depth.saturating_mul(16).max(1024);
         self.world.cancel = cancel;
         self.fuel_left = limits.fuel;
@@ -345,6 +349,15 @@ impl Vm {
             (below, len) = crate::calls::below_of(heap, k);
         }
         SpanId(0)
+    }
+
+    /// Gives the place of the instruction at `pc` to what it recorded.
+    #[cold]
+    pub(crate) fn place_nodes(&mut self, pc: usize) {
+        let place = self.place(pc);
+        if let Some(recording) = &mut self.world.recording {
+            recording.place_nodes(place);
+        }
     }
 
     /// The diagnostic for an object that was raised and not caught.

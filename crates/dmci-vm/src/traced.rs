@@ -17,7 +17,7 @@ pub(crate) use rules::call;
 pub(crate) use tensors::{Operand, shape_name};
 
 use crate::world::World;
-use dmci_data::{Diagnostic, Error, Heap, Kind, Value, num};
+use dmci_data::{Diagnostic, Error, Heap, Kind, SpanId, Value, num};
 use dmci_ops::{Build, Op, Type};
 use dmci_tape::{LeafKind, NodeId, Recorder};
 
@@ -34,6 +34,17 @@ pub struct Recording {
     wanted: bool,
     /// Most nodes.
     pub limit: usize,
+    /// Nodes that have their place already.
+    placed: usize,
+}
+
+impl Recording {
+    /// Gives the nodes that have none yet a place.
+    pub(crate) fn place_nodes(&mut self, place: SpanId) {
+        let from = self.placed.min(self.recorder.len());
+        self.recorder.set_places(from, place.0);
+        self.placed = self.recorder.len();
+    }
 }
 
 /// Plain arithmetic on two values.
@@ -42,7 +53,8 @@ type Plain = fn(&mut Heap, Value, Value) -> Result<Value, Error>;
 impl World {
     /// Starts recording; the tape is kept to the end of the run.
     pub fn start_recording(&mut self, limit: usize) {
-        self.recording = Some(Box::new(Recording { wanted: true, limit, ..Recording::default() }));
+        let recorder = if self.numerics.single { Recorder::single() } else { Recorder::new() };
+        self.recording = Some(Box::new(Recording { wanted: true, limit, recorder, ..Recording::default() }));
     }
 
     /// Whether a value is more than a plain number or structure: a traced one, or a tensor.
@@ -51,11 +63,21 @@ impl World {
         v.is_traced() || self.is_tensor(v)
     }
 
+    /// A plain value in the precision of the evaluation.
+    #[inline]
+    pub(crate) fn fit(&self, v: Value) -> Value {
+        match v.as_real() {
+            Some(x) if self.numerics.single => Value::real_result(x as f32 as f64),
+            _ => v,
+        }
+    }
+
     /// A traced number for a new parameter or input.
     pub fn traced_leaf(&mut self, name: &str, kind: LeafKind, value: f64) -> Value {
-        let Some(recording) = &mut self.recording else { return Value::real(value) };
+        let plain = self.fit(Value::real(value));
+        let Some(recording) = &mut self.recording else { return plain };
         let node = recording.recorder.leaf(name, kind, value);
-        self.traced_value(node, Value::real(value))
+        self.traced_value(node, plain)
     }
 
     /// A traced exact integer for a new input.
@@ -117,6 +139,7 @@ impl World {
         for (slot, &arg) in nodes.iter_mut().zip(args) {
             *slot = self.real_node(arg)?;
         }
+        let plain = self.fit(plain);
         let recorder = self.recorder()?;
         let node = recorder.op(op, &nodes[..args.len()]);
         debug_assert!(
@@ -134,11 +157,12 @@ impl World {
 
     /// A binary operation: plain first, then on the tape if an operand is traced.
     fn binary(&mut self, op: Op, plain: Plain, a: Value, b: Value) -> Result<Value, Error> {
-        let (x, y) = (self.plain(a), self.plain(b));
+        let (x, y) = (self.fit(self.plain(a)), self.fit(self.plain(b)));
         if self.is_tensor(x) || self.is_tensor(y) {
             return self.elementwise(op, &[a, b]);
         }
         let result = plain(&mut self.heap, x, y)?;
+        let result = self.fit(result);
         if !self.any_traced(&[a, b]) {
             return Ok(result);
         }
@@ -150,7 +174,7 @@ impl World {
 
     /// A comparison: a traced boolean if an operand is traced.
     fn comparison(&mut self, op: Op, plain: Plain, a: Value, b: Value) -> Result<Value, Error> {
-        let (x, y) = (self.plain(a), self.plain(b));
+        let (x, y) = (self.fit(self.plain(a)), self.fit(self.plain(b)));
         let result = plain(&mut self.heap, x, y)?;
         if !self.any_traced(&[a, b]) {
             return Ok(result);
@@ -257,7 +281,7 @@ macro_rules! operations {
     ($($(#[$doc:meta])* $name:ident $kind:ident $op:ident $plain:path;)*) => {
         $($(#[$doc])*
         pub(crate) fn $name(world: &mut World, a: Value, b: Value) -> Result<Value, Error> {
-            if world.needs_rule(a) || world.needs_rule(b) {
+            if world.needs_rule(a) || world.needs_rule(b) || world.numerics.single {
                 return world.$kind(Op::$op, $plain, a, b);
             }
             $plain(&mut world.heap, a, b)

@@ -2,7 +2,7 @@
 //! so a primitive can read its arguments from the stack while it changes the world.
 
 use crate::environment::Environments;
-use crate::limits::Cancel;
+use crate::limits::{Cancel, Numerics};
 use crate::traced::Recording;
 use dmci_data::{Diagnostic, Error, Heap, Kind, Place, Value};
 use dmci_syntax::printer;
@@ -27,6 +27,10 @@ pub struct World {
     pub error_place: Option<Place>,
     /// Set by others to stop the run; the machine looks between calls, long primitives inside.
     pub cancel: Cancel,
+    /// How numbers are computed.
+    pub numerics: Numerics,
+    /// What is recorded is given its place in the text, which takes time.
+    pub placing: bool,
     /// The tape, while there is one.
     pub recording: Option<Box<Recording>>,
     /// All errors of the last expansion that failed; the first of them is the one that was raised.

@@ -5,7 +5,7 @@ use crate::datum::Datum;
 use crate::interpreter::{self, Failure, Interpreter, RunOptions};
 use crate::program::Program;
 use crate::report::Report;
-use crate::schema;
+use crate::schema::Schema;
 use dmci_data::{Diagnostic, Kind, Origin, Value};
 use dmci_tape::{LeafKind, Tape, adjoints, gradient};
 use dmci_vm::{Vm, World};
@@ -73,36 +73,23 @@ impl Interpreter {
     }
 }
 
-/// What a program says about its own names.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Names {
-    /// The parameters of its schema with their initial values.
-    pub schema: Vec<(String, f64)>,
-    /// Every name that occurs in it.
-    pub mentioned: Vec<String>,
-}
-
-impl Interpreter {
-    /// The names that a program declares and mentions.
-    pub fn names(&self, program: &Program) -> Result<Names, Report> {
-        let mut vm = self.machine(&RunOptions::default())?;
-        let names = interpreter::read(&mut vm, program, Origin::User).map(|forms| {
-            let heap = &vm.world.heap;
-            Names { schema: schema::parameters(heap, forms), mentioned: schema::mentioned(heap, forms) }
-        });
-        let sources = vm.world.heap.sources.clone();
-        self.recycle(vm);
-        names.map_err(|diagnostics| Report { diagnostics, sources })
-    }
-}
-
 /// A parameter: its name, and its value with traced numbers inside.
-struct Parameter {
-    name: String,
-    traced: Value,
+pub(crate) struct Parameter {
+    pub name: String,
+    pub traced: Value,
 }
 
 fn differentiate(vm: &mut Vm, program: &Program, options: &GradOptions) -> Result<Gradient, Vec<Diagnostic>> {
+    let (value, parameters) = record(vm, program, options)?;
+    finish(&mut vm.world, value, &parameters, options.hessian)
+}
+
+/// Runs a program with its parameters traced; its value and the parameters.
+pub(crate) fn record(
+    vm: &mut Vm,
+    program: &Program,
+    options: &GradOptions,
+) -> Result<(Value, Vec<Parameter>), Vec<Diagnostic>> {
     vm.world.start_recording(TAPE_LIMIT);
     let forms = interpreter::read(vm, program, Origin::User)?;
     let mut run = options.run.clone();
@@ -110,18 +97,18 @@ fn differentiate(vm: &mut Vm, program: &Program, options: &GradOptions) -> Resul
         Wrt::Literals => trace_literals(vm, forms),
         Wrt::Names(names) => trace_names(vm, program, names, forms, &mut run)?,
         Wrt::Default => {
-            let schema = schema::parameters(&vm.world.heap, forms);
+            let schema = Schema::of(&vm.world.heap, forms);
             let names = if schema.is_empty() {
                 let real = run.bindings.iter().filter(|(_, datum)| has_real(datum));
                 real.map(|(name, _)| name.clone()).collect()
             } else {
-                schema.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+                schema.parameters.into_iter().map(|p| p.name).collect::<Vec<_>>()
             };
             trace_names(vm, program, &names, forms, &mut run)?
         }
     };
     let value = interpreter::run_forms(vm, forms, &run)?;
-    finish(&mut vm.world, value, &parameters, options.hessian)
+    Ok((value, parameters))
 }
 
 fn finish(
@@ -192,11 +179,11 @@ fn trace_names(
     forms: Value,
     run: &mut RunOptions,
 ) -> Result<Vec<Parameter>, Vec<Diagnostic>> {
-    let schema = schema::parameters(&vm.world.heap, forms);
+    let schema = Schema::of(&vm.world.heap, forms);
     let mut parameters = Vec::new();
     for name in names {
         let given = run.bindings.iter().find(|(n, _)| n == name).map(|(_, datum)| datum.clone());
-        let datum = given.or_else(|| schema.iter().find(|(n, _)| n == name).map(|(_, x)| Datum::Real(*x)));
+        let datum = given.or_else(|| schema.find(name).map(|p| Datum::Real(p.init)));
         let Some(datum) = datum else {
             let message = format!("{name} has no value to differentiate at in {}", program.name);
             let help = format!("give it one with --set {name}=..., or in the program's (params ...)");

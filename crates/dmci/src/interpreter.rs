@@ -12,7 +12,7 @@ use dmci_syntax::expand::{self, nesting_depth};
 use dmci_syntax::reader;
 use dmci_vm::environment::{EnvironmentId, USER};
 use dmci_vm::prims::evaluation::environment_object;
-use dmci_vm::{Cancel, Image, Limits, Vm, World, deep};
+use dmci_vm::{Cancel, Image, Limits, Numerics, Vm, World, deep};
 use std::sync::{Arc, LazyLock, Mutex};
 
 /// How to run a program.
@@ -28,6 +28,8 @@ pub struct RunOptions {
     pub seed: u64,
     /// Lets another thread stop the run.
     pub cancel: Cancel,
+    /// Precision, and clamps.
+    pub numerics: Numerics,
 }
 
 /// What a run gave.
@@ -93,6 +95,7 @@ impl Interpreter {
         };
         let limits = options.limits.for_levels(options.mode.levels());
         vm.configure(limits, options.cancel.clone(), options.seed);
+        vm.world.numerics = options.numerics;
         for (name, datum) in &options.bindings {
             let value = datum
                 .to_value(&mut vm.world.heap)

@@ -51,6 +51,8 @@ pub struct ModelOptions {
     pub passes: Passes,
     /// Paths that are kept for each signature; lanes on further ones are walked one by one.
     pub max_paths: usize,
+    /// Memory that the paths of a signature may hold, in bytes, roughly.
+    pub max_path_bytes: usize,
     /// How many numbers the program gives for a row.
     pub outputs: usize,
     /// Threads that may be used; results do not depend on it.
@@ -60,7 +62,14 @@ pub struct ModelOptions {
 impl Default for ModelOptions {
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-        ModelOptions { run: RunOptions::default(), passes: Passes::default(), max_paths: 4096, outputs: 1, threads }
+        ModelOptions {
+            run: RunOptions::default(),
+            passes: Passes::default(),
+            max_paths: 4096,
+            max_path_bytes: 512 << 20,
+            outputs: 1,
+            threads,
+        }
     }
 }
 
@@ -163,7 +172,7 @@ impl Model {
         want: Want,
     ) -> Result<(), Report> {
         let rows = self.check(params, columns)?;
-        let sets = if self.numbers == 0 { 1 } else { params.len() / self.numbers };
+        let sets = params.len().checked_div(self.numbers).unwrap_or(1);
         Call::new(self, batch, params, columns, (sets, rows), want).run();
         Ok(())
     }

@@ -31,7 +31,7 @@ pub const PRIMITIVES: &[Primitive] = &[
     fixed("eye", 1, |w, a| {
         let n = w.size("eye", a[0])?;
         w.heap.ensure((n as usize).saturating_mul(n as usize))?;
-        let one = |i: u32| if i % (n + 1) == 0 { 1.0f64 } else { 0.0 }.to_bits();
+        let one = |i: u32| if i.is_multiple_of(n + 1) { 1.0f64 } else { 0.0 }.to_bits();
         let elements: Vec<u64> = (0..n * n).map(one).collect();
         w.plain_value(Shape::Matrix(n, n), &elements)
     }),

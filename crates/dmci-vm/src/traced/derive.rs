@@ -10,7 +10,7 @@ use crate::prims::{Primitive, fixed};
 use crate::world::World;
 use dmci_data::{Diagnostic, Error, Kind, Shape, Value, num};
 use dmci_ops::{Build, Op};
-use dmci_tape::{NodeId, gradient, tangents};
+use dmci_tape::{NodeId, Recorder, gradient, tangents};
 
 /// Nodes of a tape that only serves derivatives inside a program.
 const LIMIT: usize = 20_000_000;
@@ -18,7 +18,11 @@ const LIMIT: usize = 20_000_000;
 /// The rows of this file.
 pub const PRIMITIVES: &[Primitive] = &[
     fixed("%derive-begin", 0, |w, _| {
-        let recording = w.recording.get_or_insert_with(|| Box::new(Recording { limit: LIMIT, ..Recording::default() }));
+        let single = w.numerics.single;
+        let recording = w.recording.get_or_insert_with(|| {
+            let recorder = if single { Recorder::single() } else { Recorder::new() };
+            Box::new(Recording { limit: LIMIT, recorder, ..Recording::default() })
+        });
         recording.depth += 1;
         Ok(Value::fixnum(recording.recorder.len() as i64))
     }),

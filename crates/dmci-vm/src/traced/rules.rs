@@ -1,6 +1,7 @@
 //! What each primitive does with traced numbers.
 
 use super::{add, div, equal, greater, greater_equal, less, less_equal, max, min, mul, sub};
+use crate::limits::Numerics;
 use crate::prims::{self, Native};
 use crate::world::World;
 use dmci_data::{Error, Kind, Value, num};
@@ -35,9 +36,35 @@ enum Rule {
 /// Runs a primitive, by its rule if there is a tape.
 #[inline]
 pub(crate) fn call(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Error> {
-    let extended = world.recording.is_some() || args.iter().any(|&v| world.is_tensor(v));
-    if extended { run(world, p, args) } else { (prims::table()[p as usize].run)(world, args) }
+    let extended = world.recording.is_some() || world.numerics != Numerics::default();
+    if extended || args.iter().any(|&v| world.is_tensor(v)) {
+        return run_extended(world, p, args);
+    }
+    (prims::table()[p as usize].run)(world, args)
 }
+
+/// Runs a primitive under its rule and the numerics of the evaluation.
+fn run_extended(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Error> {
+    let Numerics { single, clamps } = world.numerics;
+    if !single && !clamps || !NUMERIC[p as usize] {
+        return run(world, p, args);
+    }
+    let mut args: Vec<Value> = args.iter().map(|&v| world.fit(v)).collect();
+    if clamps && let ("sqrt" | "log", [x, ..]) = (prims::table()[p as usize].name, &mut args[..]) {
+        let plain = world.plain(*x);
+        if num::is_number(&world.heap, plain) || world.is_tensor(plain) {
+            *x = max(world, *x, Value::real(1e-8))?;
+        }
+    }
+    let result = run(world, p, &args)?;
+    Ok(world.fit(result))
+}
+
+/// Which primitives compute with numbers.
+static NUMERIC: LazyLock<Vec<bool>> = LazyLock::new(|| {
+    let named = |p: &prims::Primitive| prims::numbers::PRIMITIVES.iter().any(|q| q.name == p.name);
+    prims::table().iter().map(named).collect()
+});
 
 fn run(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Error> {
     let plain = prims::table()[p as usize].run;

@@ -166,7 +166,7 @@ impl World {
             let plain = self.plain_value(shape, &elements)?;
             return Ok(self.traced_value(node, plain));
         }
-        let mut scratch = if self.single() { Recorder::single() } else { Recorder::new() };
+        let mut scratch = if self.numerics.single { Recorder::single() } else { Recorder::new() };
         for operand in operands {
             let elements = self.plain_elements(operand);
             nodes.push(constant(&mut scratch, operand.shape, &elements));
@@ -291,11 +291,6 @@ impl World {
             return Ok(self.is_true(test));
         }
         Ok(result)
-    }
-
-    /// Whether arithmetic is rounded to single precision.
-    pub(crate) fn single(&self) -> bool {
-        self.recording.as_ref().is_some_and(|r| r.recorder.tape().single)
     }
 }
 

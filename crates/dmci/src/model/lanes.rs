@@ -7,7 +7,7 @@ use crate::datum::Datum;
 use crate::interpreter::Failure;
 use crate::report::Report;
 use dmci_data::Diagnostic;
-use dmci_exec::{Leaves, Results, STAYED};
+use dmci_exec::{Leaves, Results, STAYED, StageResults};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, RwLock};
 
@@ -15,6 +15,7 @@ use std::sync::{Arc, RwLock};
 #[derive(Debug, Default)]
 pub(super) struct Work {
     results: Results,
+    stages: StageResults,
     /// Lanes and the edge by which they reach their next path.
     queue: Vec<(Option<Edge>, Vec<usize>)>,
     /// Lists of lanes that are not in use.
@@ -61,6 +62,15 @@ pub(super) struct Call<'a> {
     rows: usize,
     want: Want,
     batch: &'a mut Batch,
+}
+
+/// A path, and the lanes that run through it.
+struct Found {
+    index: usize,
+    path: Arc<Path>,
+    lanes: Vec<usize>,
+    /// It was recorded just now, for the first of the lanes.
+    recorded: bool,
 }
 
 fn refill(list: &mut Vec<f64>, len: usize) {
@@ -151,8 +161,12 @@ impl<'a> Call<'a> {
     fn run_group(&mut self, tree: &RwLock<PathTree>, lanes: Vec<usize>) {
         self.batch.work.queue.push((None, lanes));
         while let Some((from, lanes)) = self.batch.work.queue.pop() {
-            let Some((index, path, lanes)) = self.find_path(tree, from, lanes) else { continue };
-            self.run_path(&path, &lanes);
+            let Some(Found { index, path, lanes, recorded }) = self.find_path(tree, from, lanes) else { continue };
+            if recorded && lanes.len() == 1 {
+                self.run_recorded(&path, lanes[0]);
+            } else {
+                self.run_path(&path, &lanes);
+            }
             let mut left = std::mem::take(&mut self.batch.work.left);
             left.sort_unstable();
             for group in left.chunk_by(|a, b| a.0 == b.0) {
@@ -168,7 +182,7 @@ impl<'a> Call<'a> {
 
     /// Runs lanes through a path; those that leave it are noted.
     fn run_path(&mut self, path: &Path, lanes: &[usize]) {
-        let plan = path.plan(self.want);
+        let plan = path.plan(self.want, self.sets, self.rows);
         let work = &mut self.batch.work;
         let source = Source {
             params: self.params,
@@ -178,26 +192,40 @@ impl<'a> Call<'a> {
             row_bits: &work.row_bits,
             row_starts: &work.row_starts,
         };
-        plan.run(lanes, &source, self.model.options.threads, &mut work.results);
+        plan.run(lanes, self.rows, &source, self.model.options.threads, &mut work.stages, &mut work.results);
         work.left.clear();
         let width = plan.outputs();
-        let (outputs, numbers) = (self.model.options.outputs, self.model.numbers);
+        let results = std::mem::take(&mut work.results);
         for (i, &lane) in lanes.iter().enumerate() {
-            if work.results.failed[i] != STAYED {
-                work.left.push((work.results.failed[i], lane));
-                continue;
+            if results.failed[i] == STAYED {
+                self.store(lane, results.outputs[i * width..(i + 1) * width].iter().map(|&b| f64::from_bits(b)));
+            } else {
+                self.batch.work.left.push((results.failed[i], lane));
             }
-            let bits = &work.results.outputs[i * width..(i + 1) * width];
-            let mut bits = bits.iter().map(|&b| f64::from_bits(b));
-            let mut fill = |list: &mut [f64], n: usize| {
-                if !list.is_empty() {
-                    list[lane * n..(lane + 1) * n].iter_mut().for_each(|x| *x = bits.next().unwrap_or(f64::NAN));
-                }
-            };
-            fill(&mut self.batch.values, outputs);
-            fill(&mut self.batch.gradients, outputs * numbers);
-            fill(&mut self.batch.hessians, outputs * numbers * numbers);
         }
+        self.batch.work.results = results;
+    }
+
+    /// The results of the lane that a path was just recorded for.
+    fn run_recorded(&mut self, path: &Path, lane: usize) {
+        self.batch.work.left.clear();
+        match path.recorded_lane(self.want) {
+            Some(results) => self.store(lane, results.into_iter()),
+            None => self.run_path(path, &[lane]),
+        }
+    }
+
+    /// Takes the results of a lane: values, first and second derivatives.
+    fn store(&mut self, lane: usize, mut results: impl Iterator<Item = f64>) {
+        let (outputs, numbers) = (self.model.options.outputs, self.model.numbers);
+        let mut fill = |list: &mut [f64], n: usize| {
+            if !list.is_empty() {
+                list[lane * n..(lane + 1) * n].iter_mut().for_each(|x| *x = results.next().unwrap_or(f64::NAN));
+            }
+        };
+        fill(&mut self.batch.values, outputs);
+        fill(&mut self.batch.gradients, outputs * numbers);
+        fill(&mut self.batch.hessians, outputs * numbers * numbers);
     }
 
     fn fail(&mut self, lane: usize, failure: Box<Failure>) {
@@ -206,12 +234,7 @@ impl<'a> Call<'a> {
 
     /// The path behind an edge, recorded from the first lane if it is new; lanes that fail are
     /// taken out. `None` if none is left, or if they were walked because there are too many paths.
-    fn find_path(
-        &mut self,
-        tree: &RwLock<PathTree>,
-        from: Option<Edge>,
-        mut lanes: Vec<usize>,
-    ) -> Option<(usize, Arc<Path>, Vec<usize>)> {
+    fn find_path(&mut self, tree: &RwLock<PathTree>, from: Option<Edge>, mut lanes: Vec<usize>) -> Option<Found> {
         let known = |tree: &PathTree| match from {
             None => (!tree.paths.is_empty()).then_some(0),
             Some(edge) => tree.edges.get(&edge).copied(),
@@ -219,7 +242,7 @@ impl<'a> Call<'a> {
         {
             let tree = tree.read().unwrap_or_else(|e| e.into_inner());
             if let Some(index) = known(&tree) {
-                return Some((index, tree.paths[index].clone(), lanes));
+                return Some(Found { index, path: tree.paths[index].clone(), lanes, recorded: false });
             }
         }
         // From the back, so that taking out a lane is cheap; the first lane is still the first one.
@@ -237,10 +260,11 @@ impl<'a> Call<'a> {
                 }
             };
             let mut tree = tree.write().unwrap_or_else(|e| e.into_inner());
-            if tree.paths.len() >= self.model.options.max_paths {
+            let options = &self.model.options;
+            if tree.paths.len() >= options.max_paths || tree.bytes + path.bytes() > options.max_path_bytes {
                 drop(tree);
                 self.batch.walked += 1;
-                self.run_path(&path, &[lane]);
+                self.run_recorded(&path, lane);
                 self.batch.work.left.clear();
                 lanes.pop();
                 continue;
@@ -254,12 +278,13 @@ impl<'a> Call<'a> {
                 continue;
             }
             let index = tree.paths.len();
+            tree.bytes += path.bytes();
             tree.paths.push(path.clone());
             if let Some(edge) = from {
                 tree.edges.insert(edge, index);
             }
             lanes.reverse();
-            return Some((index, path, lanes));
+            return Some(Found { index, path, lanes, recorded: true });
         }
     }
 }

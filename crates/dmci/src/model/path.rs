@@ -6,9 +6,9 @@ use crate::datum::Datum;
 use crate::interpreter::{self, Failure, Interpreter};
 use crate::report::Report;
 use dmci_data::{Diagnostic, Origin};
-use dmci_exec::Plan;
+use dmci_exec::Staged;
 use dmci_ops::Build;
-use dmci_tape::{Guard, NodeId, Recorder, gradient};
+use dmci_tape::{Guard, NodeId, Recorder, Tape, gradient, scalar_adjoints};
 use dmci_vm::Vm;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering;
@@ -23,6 +23,8 @@ pub(super) struct PathTree {
     pub paths: Vec<Arc<Path>>,
     /// From a path and the guard that failed on it to the next path.
     pub edges: FxHashMap<Edge, usize>,
+    /// Memory that the paths hold, roughly.
+    pub bytes: usize,
 }
 
 /// One recorded path. Plans are made when they are first wanted.
@@ -33,17 +35,46 @@ pub(super) struct Path {
     outputs: Vec<NodeId>,
     params: Vec<NodeId>,
     passes: dmci_tape::passes::Passes,
-    plans: [OnceLock<Plan>; 3],
+    tapes: [OnceLock<Tape>; 3],
+    /// By what is wanted, and by whether values are staged by set and by row.
+    plans: [OnceLock<Staged>; 12],
 }
 
 impl Path {
-    /// The plan that computes what is wanted: all outputs; then the derivatives of each by all
-    /// numbers; then the second derivatives of each.
-    pub fn plan(&self, want: Want) -> &Plan {
-        self.plans[want as usize].get_or_init(|| self.make_plan(want))
+    /// Memory that the path will hold with its plans, roughly.
+    pub fn bytes(&self) -> usize {
+        8 * self.recorder.bytes()
     }
 
-    fn make_plan(&self, want: Want) -> Plan {
+    /// Values and derivatives of the lane that the path was recorded for, straight from the
+    /// recording: a path that is used once costs no plan. `None` if it takes more than that.
+    pub fn recorded_lane(&self, want: Want) -> Option<Vec<f64>> {
+        if want == Want::Hessians || self.recorder.has_tensors() {
+            return None;
+        }
+        let mut results: Vec<f64> = self.outputs.iter().map(|&output| self.recorder.value(output)).collect();
+        if want == Want::Gradients {
+            for &output in &self.outputs {
+                results.extend(scalar_adjoints(&self.recorder, output, &self.params)?);
+            }
+        }
+        Some(results)
+    }
+
+    /// The plan that computes what is wanted: all outputs; then the derivatives of each by all
+    /// numbers; then the second derivatives of each.
+    pub fn plan(&self, want: Want, sets: usize, rows: usize) -> &Staged {
+        // A stage pays if several lanes share its values.
+        let (by_set, by_row) = (self.passes.stage && rows > 1, self.passes.stage && sets > 1);
+        let which = want as usize * 4 + by_set as usize * 2 + by_row as usize;
+        self.plans[which].get_or_init(|| Staged::new(self.tape(want), by_set, by_row))
+    }
+
+    fn tape(&self, want: Want) -> &Tape {
+        self.tapes[want as usize].get_or_init(|| self.make_tape(want))
+    }
+
+    fn make_tape(&self, want: Want) -> Tape {
         let mut recorder = self.recorder.clone();
         let mut outputs = self.outputs.clone();
         if want >= Want::Gradients {
@@ -62,7 +93,7 @@ impl Path {
         }
         let mut tape = recorder.tape().clone();
         tape.outputs = outputs;
-        Plan::new(&self.passes.run(&tape))
+        self.passes.run(&tape)
     }
 
     /// The second derivatives: of each number of a gradient by all parameters.
@@ -146,6 +177,7 @@ impl Model {
             outputs,
             params: leaves,
             passes: self.options.passes,
+            tapes: Default::default(),
             plans: Default::default(),
         })
     }
