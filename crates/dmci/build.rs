@@ -14,6 +14,7 @@ const UNITS: &[&str] = &[
     "lib/io.scm",
     "lib/streams.scm",
     "lib/derivatives.scm",
+    "lib/soft-choice.scm",
     "eval.scm",
 ];
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The whole command line.
 #[derive(Parser, Debug)]
-#[command(name = "dmci", version, about = "Run, check, compile and inspect Scheme programs", max_term_width = 100, after_help = EXAMPLES, arg_required_else_help = true)]
+#[command(name = "dmci", version, about = "Run, differentiate, fit, check, compile and inspect Scheme programs", max_term_width = 100, after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
@@ -18,6 +18,7 @@ Examples:
   dmci run -e '(+ 1 2)'                  the value of an expression
   dmci run examples/predator-prey.scm    a program in a file
   dmci grad model.scm --set a=1.5        its value and its derivative by a
+  dmci fit model.scm --data rows.csv --target y --plot fit.svg
   dmci check model.scm                   all mistakes in a program, without running it
   dmci explain E0301                     what an error code means and how to repair it
   dmci repl                              try things out
@@ -36,6 +37,9 @@ pub enum Command {
     /// Evaluate a program for every row of a table
     #[command(after_help = EVAL_EXAMPLES)]
     Eval(Eval),
+    /// Fit the parameters of a program to the rows of a table
+    #[command(after_help = FIT_EXAMPLES)]
+    Fit(Fit),
     /// Show the operations that a program does on its parameters
     #[command(after_help = TAPE_EXAMPLES)]
     Tape(Tape),
@@ -102,6 +106,15 @@ pub struct RunArgs {
     /// Seed of random numbers
     #[arg(long, value_name = "N", default_value = "0", value_parser = quantity::seed)]
     pub seed: u64,
+    /// Temperature of soft-choice: small ones make choices sharp
+    #[arg(long, value_name = "T", default_value = "1", value_parser = quantity::positive)]
+    pub temperature: f64,
+    /// soft-choice takes the likeliest option; its derivative stays that of the soft choice
+    #[arg(long)]
+    pub hard: bool,
+    /// Add Gumbel noise to the logits of soft-choice, from the seed
+    #[arg(long)]
+    pub gumbel: bool,
     /// Most steps (calls and loops): 500000, 10M
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub fuel: Option<u64>,
@@ -174,6 +187,70 @@ pub struct Eval {
     /// Write the results to a file instead of standard output
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+const FIT_EXAMPLES: &str = "\
+Examples:
+  dmci fit model.scm --data rows.csv --target y
+  dmci fit model.scm --data rows.csv --target y --plot fit.svg --out fit.json
+  dmci fit model.scm --data rows.csv --target y --restarts 20 --seed 1 --holdout 0.3
+  dmci fit model.scm --data rows.csv --target y --set k=2.5 --epochs 5000 --rate 0.01
+  dmci fit -e '(params (a free 1.0) (b positive 1.0)) (* a (exp (- (* b t))))' --data rows.csv --target y
+
+The program predicts one row. Columns bind the names that it uses and does not define, and
+(params (name kind start option ...) ...) declares what is fitted. Kinds are free, positive, unit
+(0 to 1), signed-unit (-1 to 1) and (bounded low high). Behind the start may stand how large the
+values are, as in (mass positive 2000.0 1000), and the word fixed. --set moves the start of a parameter.
+
+The mean squared error is made small by Adam. When it no longer falls, the rate is lowered four times
+before the fit ends. Ctrl-C ends it at once and shows the best so far.";
+
+/// Arguments of `fit`.
+#[derive(ClapArgs, Debug)]
+pub struct Fit {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    #[command(flatten)]
+    pub options: RunArgs,
+    /// A CSV file with a header line
+    #[arg(long, value_name = "FILE")]
+    pub data: PathBuf,
+    /// The column that the program must predict
+    #[arg(long, value_name = "COLUMN")]
+    pub target: String,
+    /// Most steps of a search
+    #[arg(long, value_name = "N", default_value = "2000", value_parser = quantity::count)]
+    pub epochs: u64,
+    /// Length of a step at first
+    #[arg(long, value_name = "R", default_value = "0.05", value_parser = quantity::positive)]
+    pub rate: f64,
+    /// Steps without progress before the rate is lowered
+    #[arg(long, value_name = "N", default_value = "40", value_parser = quantity::count)]
+    pub patience: u64,
+    /// Shorten gradients to this length
+    #[arg(long, value_name = "LENGTH", value_parser = quantity::positive)]
+    pub clip: Option<f64>,
+    /// Searches: the first starts at the program's values, the others around them, as --seed decides
+    #[arg(long, value_name = "M", default_value = "1", value_parser = quantity::count)]
+    pub restarts: u64,
+    /// The share of rows that is not fitted, only scored: 0.3
+    #[arg(long, value_name = "SHARE", value_parser = quantity::share)]
+    pub holdout: Option<f64>,
+    /// Write the result to a JSON file
+    #[arg(long, value_name = "FIT.json")]
+    pub out: Option<PathBuf>,
+    /// Draw data, fit and residuals
+    #[arg(long, value_name = "PLOT.svg")]
+    pub plot: Option<PathBuf>,
+    /// The column on the horizontal axis; by default the first that the program reads
+    #[arg(long, value_name = "COLUMN")]
+    pub x: Option<String>,
+    /// Print one JSON object: {"schema": "dmci-fit-1", "parameters": {"a": {"value": ...}}, ...}
+    #[arg(long)]
+    pub json: bool,
+    /// No progress, no table, no chart
+    #[arg(long)]
+    pub quiet: bool,
 }
 
 const TAPE_EXAMPLES: &str = "\

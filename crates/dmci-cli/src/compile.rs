@@ -1,14 +1,13 @@
 //! `dmci compile`.
 
 use crate::args::Compile;
-use crate::output;
 use crate::source::{Source, load_program};
-use dmci::{Diagnostic, Interpreter, Report, system};
-use std::path::Path;
+use crate::{files, output};
+use dmci::{Interpreter, Report, system};
 
 /// Compiles a program to a file.
 pub fn compile(args: &Compile) -> u8 {
-    match compiled_bytes(args).and_then(|bytes| write(&args.output, &bytes)) {
+    match compiled_bytes(args).and_then(|bytes| files::write(&args.output, &bytes, "-o")) {
         Ok(()) => 0,
         Err(report) => output::fail(&report, args.json),
     }
@@ -20,17 +19,4 @@ fn compiled_bytes(args: &Compile) -> Result<Vec<u8>, Report> {
         Source::Compiled(compiled) => Ok(compiled.to_bytes()),
         Source::Text(program) => Ok(Interpreter::shared().compile(&program)?.to_bytes()),
     }
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Report> {
-    std::fs::write(path, bytes).map_err(|error| {
-        let why = match error.kind() {
-            std::io::ErrorKind::NotFound => "its folder does not exist".to_string(),
-            std::io::ErrorKind::IsADirectory => "it is a directory".to_string(),
-            std::io::ErrorKind::PermissionDenied => "permission denied".to_string(),
-            _ => error.to_string(),
-        };
-        let message = format!("cannot write {}: {why}", path.display());
-        Report::of(*Diagnostic::error("E0901", message).help("name another file with -o"))
-    })
 }

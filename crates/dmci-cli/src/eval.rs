@@ -1,9 +1,8 @@
 //! `dmci eval`: a program for every row of a table.
 
 use crate::args::Eval;
-use crate::data::read_csv;
 use crate::source::Source;
-use crate::{options, output};
+use crate::{files, options, output};
 use dmci::{Batch, Column, Diagnostic, Interpreter, Model, ModelOptions, Report, Want};
 use std::fmt::Write;
 
@@ -22,17 +21,17 @@ fn evaluate(args: &Eval) -> Result<usize, Report> {
     let mut run = options::run_options(&args.options)?;
     let program = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
     let names = Interpreter::shared().names(&program)?;
-    let table = read_csv(&args.data)?;
+    let table = files::read_table(&args.data)?;
     let mut params: Vec<(String, f64)> = Vec::new();
     let wanted: Vec<String> = match &args.wrt {
         Some(list) => list.split(',').map(|n| n.trim().to_string()).collect(),
-        None => names.schema.iter().map(|(name, _)| name.clone()).collect(),
+        None => names.schema.parameters.iter().map(|p| p.name.clone()).collect(),
     };
     for name in wanted {
         let given = run.bindings.iter().position(|(n, _)| *n == name).map(|i| run.bindings.remove(i).1);
         let value = match given {
             Some(datum) => datum.as_f64(),
-            None => names.schema.iter().find(|(n, _)| *n == name).map(|(_, x)| *x),
+            None => names.schema.find(&name).map(|p| p.init),
         };
         let Some(value) = value else {
             let error = Diagnostic::error("E0701", format!("{name} has no number to differentiate at"));
@@ -40,7 +39,8 @@ fn evaluate(args: &Eval) -> Result<usize, Report> {
         };
         params.push((name, value));
     }
-    let used: Vec<(String, Column)> = table.into_iter().filter(|(name, _)| names.mentioned.contains(name)).collect();
+    let used = table.columns.into_iter().filter(|c| names.mentioned.contains(&c.name)).map(|c| (c.name, c.values));
+    let used: Vec<(String, Column)> = used.collect();
     if used.is_empty() {
         let error = Diagnostic::error("E0703", "the program mentions none of the columns");
         return Err(Report::of(*error.help("name the columns like the variables of the program")));
@@ -55,8 +55,7 @@ fn evaluate(args: &Eval) -> Result<usize, Report> {
     let text = results(&batch, &param_names, args.grad);
     match &args.out {
         None => output::print(&text),
-        Some(path) => std::fs::write(path, text)
-            .map_err(|e| Report::of(*Diagnostic::error("E0901", format!("cannot write {}: {e}", path.display()))))?,
+        Some(path) => files::write(path, text.as_bytes(), "--out")?,
     }
     for (row, failure) in batch.failures.iter().take(SHOWN) {
         output::complain(&format!("row {}:", row + 1));

@@ -3,9 +3,10 @@
 mod args;
 mod check;
 mod compile;
-mod data;
 mod eval;
 mod explain;
+mod files;
+mod fit;
 mod grad;
 mod info;
 mod options;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
             Command::Repl(args) => repl::repl(&args),
             Command::Grad(args) => grad::grad(&args),
             Command::Eval(args) => eval::eval(&args),
+            Command::Fit(args) => fit::fit(&args),
             Command::Tape(args) => grad::tape(&args),
             Command::Check(args) => check::check(&args),
             Command::Compile(args) => compile::compile(&args),

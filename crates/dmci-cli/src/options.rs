@@ -2,7 +2,7 @@
 
 use crate::args::RunArgs;
 use crate::source::load_program;
-use dmci::{Bindings, Cancel, Datum, Limits, Mode, Report, RunOptions};
+use dmci::{Bindings, Cancel, Datum, Limits, Mode, Report, RunOptions, SoftChoice};
 use std::path::Path;
 
 /// The options of a run; reads the evaluator's file if the mode names one.
@@ -17,7 +17,8 @@ pub fn run_options(args: &RunArgs) -> Result<RunOptions, Report> {
     };
     let mode = mode(&args.mode)?;
     let bindings = bindings(&args.set)?;
-    Ok(RunOptions { mode, limits, bindings, seed: args.seed, cancel: Cancel::default() })
+    let soft = SoftChoice { temperature: args.temperature, hard: args.hard, gumbel: args.gumbel };
+    Ok(RunOptions { mode, limits, bindings, seed: args.seed, soft, ..RunOptions::default() })
 }
 
 /// The mode with this name.

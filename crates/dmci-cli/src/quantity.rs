@@ -28,6 +28,18 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "expected a positive number of seconds such as 10 or 0.5".into())
 }
 
+/// A number above 0.
+pub fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|x: &f64| *x > 0.0 && x.is_finite());
+    number.ok_or_else(|| "expected a number above 0 such as 0.05".into())
+}
+
+/// A number between 0 and 1.
+pub fn share(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|x: &f64| *x > 0.0 && *x < 1.0);
+    number.ok_or_else(|| "expected a number between 0 and 1 such as 0.3".into())
+}
+
 fn scaled(text: &str, unit: u64) -> Option<u64> {
     let power = match text.chars().last()?.to_ascii_lowercase() {
         'k' => 1,
@@ -56,8 +68,10 @@ mod tests {
         for bad in ["", "-1", "x", "M", "0", "1.5", "99999999999999999999", "+3", "\u{e9}"] {
             assert!(count(bad).is_err() && size(bad).is_err(), "{bad}");
         }
+        assert_eq!((positive("1e-3"), share("0.3")), (Ok(0.001), Ok(0.3)));
         for bad in ["", "0", "-1", "nan", "inf", "x"] {
-            assert!(seconds(bad).is_err(), "{bad}");
+            assert!(seconds(bad).is_err() && positive(bad).is_err() && share(bad).is_err(), "{bad}");
         }
+        assert!(share("1").is_err());
     }
 }

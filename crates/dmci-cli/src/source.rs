@@ -1,5 +1,6 @@
 //! Programs from files, standard input and the command line.
 
+use crate::files::cannot_read;
 use dmci::{Compiled, Diagnostic, Failure, Interpreter, Outcome, Program, Report, RunOptions};
 use std::fs::File;
 use std::io::Read;
@@ -52,7 +53,7 @@ pub fn load_program(path: &Path) -> Result<Source, Report> {
         Ok(text) => Ok(Source::Text(Program::named(&name, &text))),
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
-            Err(cannot_read(&format!("{name}: it is not text in UTF-8 (byte {at} is wrong)"), "save it as UTF-8"))
+            Err(not_a_program(&format!("{name}: it is not text in UTF-8 (byte {at} is wrong)"), "save it as UTF-8"))
         }
     }
 }
@@ -74,26 +75,15 @@ fn read(path: &Path) -> Result<(String, Vec<u8>), Report> {
         (path.display().to_string(), result)
     };
     if let Err(error) = result {
-        let why = match error.kind() {
-            std::io::ErrorKind::NotFound => "there is no such file".to_string(),
-            std::io::ErrorKind::PermissionDenied => "permission denied".to_string(),
-            std::io::ErrorKind::IsADirectory => "it is a directory".to_string(),
-            _ => error.to_string(),
-        };
-        let help = match error.kind() {
-            std::io::ErrorKind::NotFound if name.starts_with('(') => "to run a text, write dmci run -e TEXT",
-            std::io::ErrorKind::IsADirectory => "name a file in it",
-            _ => "check the path",
-        };
-        return Err(cannot_read(&format!("{name}: {why}"), help));
+        return Err(cannot_read(&name, &error));
     }
     if bytes.len() as u64 > MAX_BYTES {
         let why = format!("{name}: it is larger than {} MiB", MAX_BYTES >> 20);
-        return Err(cannot_read(&why, "programs are texts or .ncg files"));
+        return Err(not_a_program(&why, "programs are texts or .ncg files"));
     }
     Ok((name, bytes))
 }
 
-fn cannot_read(what: &str, help: &str) -> Report {
+fn not_a_program(what: &str, help: &str) -> Report {
     Report::of(*Diagnostic::error("E0901", format!("cannot read {what}")).help(help))
 }

@@ -167,4 +167,4 @@ macro_rules! groups {
     };
 }
 
-groups! { syntax forms names types values limits settings files usage evaluators }
+groups! { syntax forms names types values limits settings files tables fits usage evaluators }

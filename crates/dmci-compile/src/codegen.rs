@@ -385,9 +385,11 @@ impl<'a> Generator<'a> {
         }
         // Exits of a loop that yields a value jump behind its last region.
         let mut exits = Vec::new();
-        let first = l.labels.first().map(|label| label.id);
+        // A jump to the next label is left out only if no exit stands between the two.
+        let exits_body = matches!(dest, Dest::Reg(_)) && self.falls_through(&l.body);
+        let first = l.labels.first().map(|label| label.id).filter(|_| !exits_body);
         self.region(&l.body, dest, first)?;
-        if matches!(dest, Dest::Reg(_)) && self.falls_through(&l.body) {
+        if exits_body {
             exits.push(self.emit(Instr::Jump { to: 0 }));
         }
         for (i, label) in l.labels.iter().enumerate() {
@@ -397,10 +399,11 @@ impl<'a> Generator<'a> {
             for jump in std::mem::take(&mut state.waiting) {
                 self.patch_to(jump, here);
             }
-            let next = l.labels.get(i + 1).map(|label| label.id);
-            self.region(&label.region, dest, next)?;
             let last = i + 1 == l.labels.len();
-            if matches!(dest, Dest::Reg(_)) && self.falls_through(&label.region) && !last {
+            let exits_here = matches!(dest, Dest::Reg(_)) && self.falls_through(&label.region) && !last;
+            let next = l.labels.get(i + 1).map(|label| label.id).filter(|_| !exits_here);
+            self.region(&label.region, dest, next)?;
+            if exits_here {
                 exits.push(self.emit(Instr::Jump { to: 0 }));
             }
         }

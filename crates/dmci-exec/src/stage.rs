@@ -184,8 +184,11 @@ fn axes(tape: &Tape) -> Vec<Axes> {
     for (i, node) in tape.nodes.iter().enumerate() {
         axes.push(match node {
             Node::Leaf(n) => {
-                let set = tape.leaves[*n as usize].kind == LeafKind::Param;
-                Axes { set, row: !set }
+                let kind = tape.leaves[*n as usize].kind;
+                Axes {
+                    set: matches!(kind, LeafKind::Param | LeafKind::Noise),
+                    row: matches!(kind, LeafKind::Input | LeafKind::Noise),
+                }
             }
             _ => tape.operands(i).iter().fold(Axes { set: false, row: false }, |all, a| {
                 let of = axes[a.0 as usize];

@@ -11,7 +11,8 @@ use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10};
 /// exponent 0 and 0 by its exponent at base 0 for positive exponents.
 pub fn contribution<B: Build>(b: &mut B, op: Op, x: &[B::Id], y: B::Id, i: usize, g: B::Id) -> Option<B::Id> {
     Some(match (op, i) {
-        (Op::Same | Op::Add, _) | (Op::Sub, 0) => g,
+        (Op::Same | Op::Add, _) | (Op::Sub | Op::Linear, 0) => g,
+        (Op::Linear, 2) => b.op(Op::Mul, &[g, x[1]]),
         (Op::Sub, _) | (Op::Neg, _) => b.op(Op::Neg, &[g]),
         (Op::Mul, _) => b.op(Op::Mul, &[g, x[1 - i]]),
         (Op::Div, 0) => b.op(Op::Div, &[g, x[1]]),
@@ -180,6 +181,15 @@ pub fn contribution<B: Build>(b: &mut B, op: Op, x: &[B::Id], y: B::Id, i: usize
         }
         (Op::Gate, 0) => b.op(Op::Gate, &[g, x[1]]),
         (Op::Gate, _) => b.op(Op::Mul, &[g, x[0]]),
+        (Op::Weigh, 0) => b.op(Op::Weigh, &[g, x[1]]),
+        (Op::Weigh, _) => {
+            let counted = b.op(Op::Counted, &[x[0], x[1]]);
+            b.op(Op::Mul, &[g, counted])
+        }
+        (Op::Counted, 0) => {
+            let counts = b.op(Op::Counts, &[x[0], x[1]]);
+            b.op(Op::Weigh, &[g, counts])
+        }
         (Op::Remainder | Op::Modulo, 0) => g,
         (Op::Remainder, _) => minus_quotient(b, Op::Quotient, x, g),
         (Op::Modulo, _) => minus_quotient(b, Op::FloorQuotient, x, g),
@@ -193,6 +203,9 @@ pub fn contribution<B: Build>(b: &mut B, op: Op, x: &[B::Id], y: B::Id, i: usize
         }
         (
             Op::Stop
+            | Op::Linear
+            | Op::Counts
+            | Op::Counted
             | Op::Sign
             | Op::Share
             | Op::Floor
@@ -235,6 +248,16 @@ pub fn contribution<B: Build>(b: &mut B, op: Op, x: &[B::Id], y: B::Id, i: usize
             _,
         ) => return None,
     })
+}
+
+/// Whether operand `i` counts for nothing, with everything that it depends on, where the other one is 0.
+pub fn is_weighed(op: Op, i: usize) -> bool {
+    matches!((op, i), (Op::Weigh | Op::Counted, 0))
+}
+
+/// Whether an adjoint of 0 contributes 0 to operand `i`, whatever the operands are.
+pub fn passes_zero(op: Op, i: usize) -> bool {
+    matches!((op, i), (Op::Same | Op::Add | Op::Sub | Op::Neg | Op::Select, _) | (Op::Linear, 0))
 }
 
 fn plus<B: Build>(b: &mut B, x: B::Id, constant: f64) -> B::Id {

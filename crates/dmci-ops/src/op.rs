@@ -109,6 +109,9 @@ operations! {
     Same "same" (Real) -> Real = |[a, ..]| a;
     /// The same value, without a derivative.
     Stop "stop" (Real) -> Real = |[a, ..]| a;
+    /// The first operand, as it is, but its derivative by the third is the second. The first may be
+    /// such a value too: so a function of several numbers gets all its derivatives.
+    Linear "linear" (Real Real Real) -> Real = |[v, ..]| v;
     Add "add" (Real Real) -> Real = |[a, b, _]| real(r(a) + r(b));
     Sub "sub" (Real Real) -> Real = |[a, b, _]| real(r(a) - r(b));
     Mul "mul" (Real Real) -> Real = |[a, b, _]| real(r(a) * r(b));
@@ -163,6 +166,13 @@ operations! {
     Share "share" (Real Real) -> Real = |[a, b, _]| real(share(r(a), r(b)));
     /// The first operand times the second, but 0 if the second is 0: a share of nothing is nothing.
     Gate "gate" (Real Real) -> Real = |[g, w, _]| if r(w) == 0.0 { 0 } else { real(r(g) * r(w)) };
+    /// The first operand times the second, its weight. What has weight 0 counts for nothing, not even
+    /// if it is infinite, nor does its derivative.
+    Weigh "weigh" (Real Real) -> Real = |[a, w, _]| if r(w) == 0.0 { 0 } else { real(r(a) * r(w)) };
+    /// 0 for a number that is not finite and has weight 0, else 1: whether it counts.
+    Counts "counts" (Real Real) -> Real = |[a, w, _]| real((r(w) != 0.0 || r(a).is_finite()) as u8 as f64);
+    /// The first operand if it counts, else 0.
+    Counted "counted" (Real Real) -> Real = |[a, w, _]| if r(w) != 0.0 || r(a).is_finite() { a } else { 0 };
     Floor "floor" (Real) -> Real = |[a, ..]| real(real::floor(r(a)));
     Ceiling "ceiling" (Real) -> Real = |[a, ..]| real(real::ceiling(r(a)));
     Round "round" (Real) -> Real = |[a, ..]| real(real::round(r(a)));

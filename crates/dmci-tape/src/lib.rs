@@ -5,6 +5,7 @@
 
 mod forward;
 mod kernels;
+mod masks;
 pub mod passes;
 mod recorder;
 mod reverse;

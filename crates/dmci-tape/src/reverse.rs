@@ -4,13 +4,15 @@
 //! operations; on [`Lane`] it computes the gradient of the recorded lane directly (tier 0). Both
 //! do the same operations in the same order: an operation's adjoint is complete when the pass
 //! reaches it, the first contribution is stored, later ones are added to it, operands from left to
-//! right. Nothing is propagated to what does not depend on the wanted nodes.
+//! right. Nothing is propagated to what does not depend on the wanted nodes, and nothing that is not
+//! finite to what does not count (see `masks`).
 
+use crate::masks::Masks;
 use crate::recorder::Recorder;
 use crate::tape::{Node, NodeId, Tape};
-use dmci_ops::derivative::contribution;
+use dmci_ops::derivative::{contribution, is_weighed, passes_zero};
 use dmci_ops::op::single;
-use dmci_ops::{Build, MAX_ARITY, Op, Type};
+use dmci_ops::{Build, MAX_ARITY, Op, Shape, Type};
 
 /// What the pass works on.
 trait Sweep: Build {
@@ -19,6 +21,8 @@ trait Sweep: Build {
     fn value(&self, node: NodeId) -> Self::Id;
     /// A contribution in the shape of the operand that it goes to.
     fn fit(&mut self, part: Self::Id, operand: NodeId) -> Self::Id;
+    /// Whether a value is a number rather than a tensor.
+    fn is_number(&self, id: Self::Id) -> bool;
     /// What an adjoint of a tensor operation contributes to an operand.
     fn kernel_part(&mut self, node: NodeId, operand: usize, g: Self::Id) -> Option<Self::Id>;
     /// What follows belongs to the adjoint of this node.
@@ -59,6 +63,10 @@ impl Sweep for Lane<'_> {
         part
     }
 
+    fn is_number(&self, _: u64) -> bool {
+        true
+    }
+
     fn kernel_part(&mut self, _: NodeId, _: usize, _: u64) -> Option<u64> {
         None
     }
@@ -75,6 +83,10 @@ impl Sweep for Recorder {
 
     fn fit(&mut self, part: NodeId, operand: NodeId) -> NodeId {
         if self.has_tensors() { self.reduce(part, self.shape(operand)) } else { part }
+    }
+
+    fn is_number(&self, id: NodeId) -> bool {
+        !self.has_tensors() || self.shape(id) == Shape::Scalar
     }
 
     fn kernel_part(&mut self, node: NodeId, operand: usize, g: NodeId) -> Option<NodeId> {
@@ -112,6 +124,7 @@ pub(crate) fn dependents(tape: &Tape, wanted: &[NodeId], last: NodeId) -> (usize
 fn sweep<B: Sweep>(b: &mut B, output: NodeId, wanted: &[NodeId]) -> Vec<Option<B::Id>> {
     let (first, depends) = dependents(b.tape(), wanted, output);
     let mut adjoint: Vec<Option<B::Id>> = vec![None; depends.len()];
+    let mut masks = Masks::new(depends.len());
     if let Some(last) = depends.len().checked_sub(1)
         && depends[last]
     {
@@ -141,6 +154,11 @@ fn sweep<B: Sweep>(b: &mut B, output: NodeId, wanted: &[NodeId]) -> Vec<Option<B
                     let Some(at) = dependent(arg) else { continue };
                     let y = b.value(y);
                     let Some(part) = contribution(b, op, &x[..n], y, k, g) else { continue };
+                    let weight = (is_weighed(op, k) && b.is_number(x[1])).then_some(x[1]);
+                    let part = match masks.pass(b, i, at, weight) {
+                        Some(mask) if !passes_zero(op, k) => b.op(Op::Counted, &[part, mask]),
+                        _ => part,
+                    };
                     let part = b.fit(part, arg);
                     accumulate(b, at, part);
                 }
@@ -149,6 +167,8 @@ fn sweep<B: Sweep>(b: &mut B, output: NodeId, wanted: &[NodeId]) -> Vec<Option<B
                 for k in 0..b.tape().operands(first + i).len() {
                     let Some(at) = dependent(b.tape().operands(first + i)[k]) else { continue };
                     if let Some(part) = b.kernel_part(y, k, g) {
+                        let mask = masks.pass(b, i, at, None);
+                        let part = mask.map_or(part, |mask| b.op(Op::Counted, &[part, mask]));
                         accumulate(b, at, part);
                     }
                 }

@@ -38,6 +38,25 @@ pub enum LeafKind {
     Param,
     /// Data.
     Input,
+    /// A setting of the evaluation, the same in all lanes.
+    Setting,
+    /// Noise: a number of its own for every lane.
+    Noise,
+}
+
+impl LeafKind {
+    /// All kinds, with their names in text forms.
+    pub const ALL: [(LeafKind, &'static str); 4] = [
+        (LeafKind::Param, "param"),
+        (LeafKind::Input, "input"),
+        (LeafKind::Setting, "setting"),
+        (LeafKind::Noise, "noise"),
+    ];
+
+    /// The name in text forms.
+    pub fn name(self) -> &'static str {
+        LeafKind::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+    }
 }
 
 /// A parameter or an input.

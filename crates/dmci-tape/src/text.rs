@@ -33,7 +33,7 @@ impl Tape {
         match &self.nodes[i] {
             Node::Leaf(n) => {
                 let leaf = &self.leaves[*n as usize];
-                let kind = if leaf.kind == LeafKind::Param { "param" } else { "input" };
+                let kind = leaf.kind.name();
                 let ty = match (leaf.ty, leaf.shape) {
                     (Type::Int, _) => " int".to_string(),
                     (_, Shape::Scalar) => String::new(),
@@ -112,8 +112,8 @@ fn real_bits(word: &str) -> Option<u64> {
 
 fn parse_node(tape: &mut Tape, name: &str, rest: &str) -> Option<(Node, Shape)> {
     Some(match name {
-        "param" | "input" => {
-            let kind = if name == "param" { LeafKind::Param } else { LeafKind::Input };
+        "param" | "input" | "setting" | "noise" => {
+            let (kind, _) = *LeafKind::ALL.iter().find(|(_, kind)| *kind == name)?;
             let (name, ty) = rest.strip_prefix('"')?.rsplit_once('"')?;
             let (ty, shape) = match ty.trim() {
                 "" => (Type::Real, Shape::Scalar),

@@ -47,7 +47,21 @@ fn derivatives_agree_with_high_precision() {
 #[test]
 fn every_differentiable_operation_is_in_the_reference() {
     let text = include_str!("derivatives.txt");
-    let internal = ["same", "stop", "pow-base", "pow-exponent", "polygamma", "share", "gate", "select", "to-real"];
+    let internal = [
+        "same",
+        "stop",
+        "pow-base",
+        "pow-exponent",
+        "polygamma",
+        "share",
+        "gate",
+        "select",
+        "to-real",
+        "linear",
+        "weigh",
+        "counts",
+        "counted",
+    ];
     let rounding = ["ceiling", "truncate", "quotient", "floor-quotient"];
     for op in Op::ALL.iter().filter(|op| op.result() == dmci_ops::Type::Real) {
         let name = op.name();

@@ -4,6 +4,7 @@ use crate::environment::{EnvironmentId, Environments};
 use crate::image::Image;
 use crate::limits::{Cancel, Limits, Numerics};
 use crate::prims;
+use crate::traced::Choices;
 use crate::world::{Output, World};
 use dmci_compile::bytecode::{ClosureSite, Code, Instr};
 use dmci_compile::graph::Graph;
@@ -56,6 +57,7 @@ impl Vm {
             output: Output::default(),
             environments: Environments::new(image.system.clone(), image.syntax.clone()),
             random: 0,
+            choices: Choices::default(),
             handlers: Value::NIL,
             winders: Value::NIL,
             error_place: None,

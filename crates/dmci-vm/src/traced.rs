@@ -10,10 +10,12 @@
 mod derive;
 mod integers;
 mod rules;
+pub mod soft;
 mod tensors;
 
 pub use derive::PRIMITIVES;
 pub(crate) use rules::call;
+pub use soft::{Choices, SoftChoice};
 pub(crate) use tensors::{Operand, shape_name};
 
 use crate::world::World;

@@ -3,7 +3,7 @@
 
 use crate::environment::Environments;
 use crate::limits::{Cancel, Numerics};
-use crate::traced::Recording;
+use crate::traced::{Choices, Recording};
 use dmci_data::{Diagnostic, Error, Heap, Kind, Place, Value};
 use dmci_syntax::printer;
 use std::sync::Arc;
@@ -19,6 +19,8 @@ pub struct World {
     pub environments: Environments,
     /// State of `random`.
     pub random: u64,
+    /// Settings and noise of `soft-choice`.
+    pub choices: Choices,
     /// Exception handlers, innermost first.
     pub handlers: Value,
     /// Active `dynamic-wind`s, innermost first.

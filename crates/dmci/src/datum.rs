@@ -40,7 +40,22 @@ impl Datum {
 
     /// Copies a value out of a heap; `show` prints what is not data.
     pub fn from_value(heap: &Heap, v: Value, show: &dyn Fn(Value) -> String) -> Datum {
-        Copier { heap, show, left: MAX_ITEMS }.copy(v, 0)
+        Datum::deep_from_value(heap, v, MAX_DEPTH, show)
+    }
+
+    /// The same for data that are known to be nested at most `deepest` deep.
+    pub(crate) fn deep_from_value(heap: &Heap, v: Value, deepest: usize, show: &dyn Fn(Value) -> String) -> Datum {
+        Copier { heap, show, left: MAX_ITEMS, deepest }.copy(v, 0)
+    }
+
+    /// Whether something in it is not data that a text can hold.
+    pub(crate) fn is_opaque(&self) -> bool {
+        match self {
+            Datum::List(items, tail) => items.iter().chain(tail.as_deref()).any(Datum::is_opaque),
+            Datum::Vector(items) => items.iter().any(Datum::is_opaque),
+            Datum::Tensor(..) | Datum::Unspecified | Datum::Values(_) | Datum::Opaque(_) => true,
+            _ => false,
+        }
     }
 
     /// Copies the datum into a heap; `None` if it is opaque.
@@ -130,11 +145,12 @@ struct Copier<'a> {
     heap: &'a Heap,
     show: &'a dyn Fn(Value) -> String,
     left: usize,
+    deepest: usize,
 }
 
 impl Copier<'_> {
     fn copy(&mut self, v: Value, depth: usize) -> Datum {
-        if depth > MAX_DEPTH || self.left == 0 {
+        if depth > self.deepest || self.left == 0 {
             return Datum::Opaque("...".into());
         }
         self.left -= 1;

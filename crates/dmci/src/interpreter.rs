@@ -12,6 +12,7 @@ use dmci_syntax::expand::{self, nesting_depth};
 use dmci_syntax::reader;
 use dmci_vm::environment::{EnvironmentId, USER};
 use dmci_vm::prims::evaluation::environment_object;
+use dmci_vm::traced::{Choices, SoftChoice};
 use dmci_vm::{Cancel, Image, Limits, Numerics, Vm, World, deep};
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -24,8 +25,10 @@ pub struct RunOptions {
     pub limits: Limits,
     /// Values for names.
     pub bindings: Bindings,
-    /// Seed of `random`.
+    /// Seed of `random`, and of the noise of `soft-choice`.
     pub seed: u64,
+    /// How `soft-choice` chooses.
+    pub soft: SoftChoice,
     /// Lets another thread stop the run.
     pub cancel: Cancel,
     /// Precision, and clamps.
@@ -95,6 +98,7 @@ impl Interpreter {
         };
         let limits = options.limits.for_levels(options.mode.levels());
         vm.configure(limits, options.cancel.clone(), options.seed);
+        vm.world.choices = Choices::new(options.soft, options.seed);
         vm.world.numerics = options.numerics;
         for (name, datum) in &options.bindings {
             let value = datum

@@ -11,8 +11,10 @@
 mod binding;
 mod check;
 mod compiled;
+mod compose;
 mod datum;
 mod describe;
+mod diagnose;
 mod gradient;
 mod interpreter;
 mod mode;
@@ -32,16 +34,23 @@ pub use describe::describe_tape;
 pub use dmci_data::{Diagnostic, Fault, Severity, Shape, codes};
 pub use dmci_tape::Tape;
 pub use dmci_tape::passes::Passes;
-pub use dmci_vm::{Cancel, Limits};
-pub use gradient::{GradOptions, Gradient, Names, Wrt};
+pub use dmci_vm::traced::SoftChoice;
+pub use dmci_vm::traced::soft::gumbel;
+pub use dmci_vm::{Cancel, Limits, Numerics};
+pub use gradient::{GradOptions, Gradient, Wrt};
 pub use interpreter::{Failure, Interpreter, Outcome, RunOptions};
 pub use mode::Mode;
 pub use model::{Batch, Column, Model, ModelOptions, Sums, Want};
 pub use program::{Bindings, Program};
 pub use report::Report;
+pub use schema::{Names, Parameter, ParameterKind, Schema};
 pub use session::Session;
 pub use stages::{Sizes, Stage};
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/reference.md")]
+struct Reference;

@@ -18,6 +18,7 @@ use crate::program::Program;
 use crate::report::Report;
 use dmci_data::Diagnostic;
 use dmci_tape::passes::Passes;
+use dmci_vm::traced::Choices;
 use lanes::{Call, Work};
 use path::PathTree;
 use rustc_hash::FxHashMap;
@@ -175,6 +176,11 @@ impl Model {
         let sets = params.len().checked_div(self.numbers).unwrap_or(1);
         Call::new(self, batch, params, columns, (sets, rows), want).run();
         Ok(())
+    }
+
+    /// What soft choices depend on, for the first lane.
+    fn choices(&self) -> Choices {
+        Choices::new(self.options.run.soft, self.options.run.seed)
     }
 
     fn check(&self, params: &[f64], columns: &[Column]) -> Result<usize, Report> {

@@ -87,6 +87,15 @@ pub fn fixtures(space: &Workspace) {
         .write("failing.scm", "(define (evaluate forms env)\n  (error \"this is not in my language:\" (car forms)))\n");
     space.write("arity.scm", "(define (evaluate forms) forms)\n");
     space.write("car.scm", "(define (head x) (car x))\n(head 5)\n");
+    space.write("rows.csv", "t,n,name,y\n0.0,1,a,1.0\n1.0,2,b,2.5\n2.0,3,c,3.0\n");
+    space.write("line.scm", "(params (a free 1.0) (b free 0.0))\n(+ b (* a t))\n");
+    space.write("typo.csv", "t,y\n0.0,1.0\n1.0,2.5 m\n2.0,3.0\n");
+    space.write("nan.csv", "t,y\n0.0,1.0\nnan,2.5\n2.0,3.0\n");
+    space.write("header.csv", "t,y\n");
+    space.write("ragged.csv", "t,y\n0.0,1.0\n1.0\n");
+    space.write("gap.csv", "t,y\n0.0,1.0\n,2.5\n");
+    space.write("twice.csv", "t,t,y\n0.0,1.0,2.0\n");
+    space.write("latin.csv", b"t,y\n0.0,1.0\n1.0,\xb5\n");
     space.write("binary.scm", b"(display \"\xff\xfe\")");
     space.write("text.ncg", "(+ 1 2)\n");
     space.write("empty.ncg", "");

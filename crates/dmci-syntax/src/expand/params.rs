@@ -32,11 +32,11 @@ impl Expander<'_> {
             let mut option_cell = self.heap.cdr(start_cell).unwrap_or(Value::NIL);
             for (i, &option) in parts[3..].iter().enumerate() {
                 let scale = i == 0 && number(option).is_some_and(|c| c > 0.0);
-                if !scale && self.heap.car(option).is_none_or(|word| !word.is_symbol()) {
-                    return Err(self.bad_param(
-                        "after the start comes a positive scale, or options such as (prior ...)",
-                        option_cell,
-                    ));
+                let fixed = option.as_symbol().is_some_and(|s| self.base_name(s) == "fixed");
+                if !scale && !fixed && self.heap.car(option).is_none_or(|word| !word.is_symbol()) {
+                    return Err(
+                        self.bad_param("after the start comes a positive scale, or options such as fixed", option_cell)
+                    );
                 }
                 option_cell = self.heap.cdr(option_cell).unwrap_or(Value::NIL);
             }

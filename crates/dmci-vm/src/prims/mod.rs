@@ -67,7 +67,7 @@ pub enum Control {
 }
 
 static TABLE: LazyLock<Vec<Primitive>> = LazyLock::new(|| {
-    let parts: [&[Primitive]; 21] = [
+    let parts: [&[Primitive]; 22] = [
         control::PRIMITIVES,
         evaluation::PRIMITIVES,
         numbers::PRIMITIVES,
@@ -89,6 +89,7 @@ static TABLE: LazyLock<Vec<Primitive>> = LazyLock::new(|| {
         format::PRIMITIVES,
         texts::PRIMITIVES,
         crate::traced::PRIMITIVES,
+        crate::traced::soft::PRIMITIVES,
     ];
     parts.concat()
 });

@@ -8,6 +8,7 @@ use crate::interpreter::Failure;
 use crate::report::Report;
 use dmci_data::Diagnostic;
 use dmci_exec::{Leaves, Results, STAYED, StageResults};
+use dmci_vm::traced::Choices;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, RwLock};
 
@@ -35,6 +36,7 @@ struct Source<'a> {
     rows: usize,
     row_bits: &'a [u64],
     row_starts: &'a [usize],
+    choices: Choices,
 }
 
 impl Leaves for Source<'_> {
@@ -43,13 +45,20 @@ impl Leaves for Source<'_> {
         if leaf < self.numbers {
             return self.params[set * self.numbers + leaf].to_bits();
         }
-        if self.row_starts.is_empty() {
-            return match &self.columns[leaf - self.numbers] {
-                Column::Reals(list) => list[row].to_bits(),
-                Column::Data(_) => f64::NAN.to_bits(),
-            };
+        let input = leaf - self.numbers;
+        let bits = match self.row_starts.get(row) {
+            Some(&start) => &self.row_bits[start..*self.row_starts.get(row + 1).unwrap_or(&self.row_bits.len())],
+            None => &[],
+        };
+        let inputs = if self.row_starts.is_empty() { self.columns.len() } else { bits.len() };
+        // Behind the inputs come the temperature and the noise of soft choices.
+        if input >= inputs {
+            return self.choices.at(set as u64, row as u64).leaf(input - inputs).to_bits();
         }
-        self.row_bits[self.row_starts[row] + leaf - self.numbers]
+        match self.columns.get(input) {
+            Some(Column::Reals(list)) if self.row_starts.is_empty() => list[row].to_bits(),
+            _ => bits.get(input).copied().unwrap_or(f64::NAN.to_bits()),
+        }
     }
 }
 
@@ -191,6 +200,7 @@ impl<'a> Call<'a> {
             rows: self.rows,
             row_bits: &work.row_bits,
             row_starts: &work.row_starts,
+            choices: self.model.choices(),
         };
         plan.run(lanes, self.rows, &source, self.model.options.threads, &mut work.stages, &mut work.results);
         work.left.clear();
@@ -251,7 +261,8 @@ impl<'a> Call<'a> {
             let lane = *lanes.last()?;
             let (set, n) = (lane / self.rows, self.model.numbers);
             let row = self.row(lane % self.rows);
-            let path = match self.model.record(&self.params[set * n..(set + 1) * n], &row) {
+            let choices = self.model.choices().at(set as u64, (lane % self.rows) as u64);
+            let path = match self.model.record(&self.params[set * n..(set + 1) * n], &row, choices) {
                 Ok(path) => Arc::new(path),
                 Err(failure) => {
                     self.fail(lane, failure);

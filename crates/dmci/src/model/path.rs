@@ -10,6 +10,7 @@ use dmci_exec::Staged;
 use dmci_ops::Build;
 use dmci_tape::{Guard, NodeId, Recorder, Tape, gradient, scalar_adjoints};
 use dmci_vm::Vm;
+use dmci_vm::traced::Choices;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -123,10 +124,11 @@ fn or_zeros(recorder: &mut Recorder, part: Option<NodeId>, leaf: NodeId) -> Node
 
 impl Model {
     /// Walks the program for one lane.
-    pub(super) fn record(&self, params: &[f64], row: &[Datum]) -> Result<Path, Box<Failure>> {
+    pub(super) fn record(&self, params: &[f64], row: &[Datum], choices: Choices) -> Result<Path, Box<Failure>> {
         let interpreter = Interpreter::shared();
         let fail = |report| Box::new(Failure { report, output: String::new() });
         let mut vm = interpreter.machine(&self.options.run).map_err(fail)?;
+        vm.world.choices = choices;
         self.recordings.fetch_add(1, Ordering::Relaxed);
         let path = self.walk(&mut vm, params, row).map_err(|mut diagnostics| {
             crate::suggest::add_help(&vm, &self.program, &mut diagnostics);

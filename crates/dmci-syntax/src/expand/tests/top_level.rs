@@ -67,7 +67,7 @@ fn known_libraries_are_accepted() {
 
 #[test]
 fn params_bind_reals_unless_they_are_given() {
-    let text = "(params (a positive 1) (b unit 0.3) (c (bounded -1 1) 0.0 (unit \"kg\")) (d free 2.5 10))";
+    let text = "(params (a positive 1) (b unit 0.3) (c (bounded -1 1) 0.0 (unit \"kg\")) (d free 2.5 10 fixed))";
     assert_eq!(core(text), "(define a 1.0) (define b 0.3) (define c 0.0) (define d 2.5)");
     let mut bench = Bench::new();
     let b = bench.heap.symbols.intern("b");
@@ -85,6 +85,7 @@ fn params_must_be_well_formed() {
         "(params (a (bounded 1 0) 0.5))",
         "(params (F (matrix 3 3) 0.0))",
         "(params (a free 1.0 2.0 3.0))",
+        "(params (a free 1.0 fix))",
         "(let () (params (a free 1.0)) a)",
     ] {
         assert_eq!(codes(text), ["E0211"], "{text}");

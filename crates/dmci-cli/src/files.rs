@@ -1,0 +1,118 @@
+//! Tables from files, and results into files: whole, or not at all.
+
+use dmci::{Diagnostic, Report};
+use dmci_fit::Table;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// Reads a CSV file; `-` is standard input.
+pub fn read_table(path: &Path) -> Result<Table, Report> {
+    if path == Path::new("-") {
+        return Table::from_csv("<stdin>", std::io::stdin().lock());
+    }
+    let name = path.display().to_string();
+    // Opening a folder succeeds on some systems, reading it does not.
+    let file = File::open(path).and_then(|file| match file.metadata()?.is_dir() {
+        true => Err(ErrorKind::IsADirectory.into()),
+        false => Ok(file),
+    });
+    Table::from_csv(&name, file.map_err(|error| cannot_read(&name, &error))?)
+}
+
+/// The report of a file that cannot be read.
+pub fn cannot_read(name: &str, error: &std::io::Error) -> Report {
+    let (why, help) = match error.kind() {
+        ErrorKind::NotFound if name.starts_with('(') => {
+            ("there is no such file".to_string(), "to run a text, write dmci run -e TEXT")
+        }
+        ErrorKind::NotFound => ("there is no such file".to_string(), "check the path"),
+        ErrorKind::PermissionDenied => ("permission denied".to_string(), "check the path"),
+        ErrorKind::IsADirectory => ("it is a directory".to_string(), "name a file in it"),
+        _ => (error.to_string(), "check the path"),
+    };
+    Report::of(*Diagnostic::error("E0901", format!("cannot read {name}: {why}")).help(help))
+}
+
+/// Writes a file: first under another name, then in one move, so that nobody ever sees a part of it
+/// and a failure leaves what was there before. `option` is where its name came from.
+pub fn write(path: &Path, bytes: &[u8], option: &str) -> Result<(), Report> {
+    replace(path, bytes).map_err(|error| cannot_write(path, &error, option))
+}
+
+/// Fails if a file could surely not be written, before hours of work are lost.
+pub fn check_place(path: &Path, option: &str) -> Result<(), Report> {
+    let problem = if path.is_dir() {
+        Some(ErrorKind::IsADirectory)
+    } else if !folder_of(path).is_dir() {
+        Some(ErrorKind::NotFound)
+    } else {
+        None
+    };
+    problem.map_or(Ok(()), |kind| Err(cannot_write(path, &kind.into(), option)))
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error, option: &str) -> Report {
+    let why = match error.kind() {
+        ErrorKind::NotFound => "its folder does not exist".to_string(),
+        ErrorKind::IsADirectory => "it is a directory".to_string(),
+        ErrorKind::PermissionDenied => "permission denied".to_string(),
+        _ => error.to_string(),
+    };
+    let message = format!("cannot write {}: {why}", path.display());
+    Report::of(*Diagnostic::error("E0901", message).help(format!("name another file with {option}")))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    // A link stays a link, and what is no file, such as /dev/stdout, cannot be replaced.
+    let target: PathBuf = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    match fs::metadata(&target) {
+        Ok(found) if found.is_dir() => return Err(ErrorKind::IsADirectory.into()),
+        Ok(found) if !found.is_file() => return fs::write(&target, bytes),
+        Ok(found) if found.permissions().readonly() => return Err(ErrorKind::PermissionDenied.into()),
+        _ => {}
+    }
+    let name = target.file_name().ok_or(ErrorKind::InvalidInput)?.to_string_lossy();
+    let draft = folder_of(&target).join(format!(".{name}.{}.part", std::process::id()));
+    let written = File::create(&draft)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&draft, &target));
+    if written.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_nothing_else_is_left() {
+        let folder = std::env::temp_dir().join(format!("dmci-files-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.txt");
+        write(&path, b"one", "--out").unwrap();
+        write(&path, b"two", "--out").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        let link = folder.join("link");
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(&path, &link).unwrap();
+            write(&link, b"three", "--out").unwrap();
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+            assert_eq!(fs::read(&path).unwrap(), b"three");
+            fs::remove_file(&link).unwrap();
+        }
+        assert!(write(&folder, b"x", "--out").is_err());
+        assert!(write(&folder.join("no/where"), b"x", "--out").is_err());
+        assert!(check_place(&folder, "--out").is_err() && check_place(&folder.join("no/x"), "--out").is_err());
+        assert!(check_place(&path, "--out").is_ok() && check_place(Path::new("new"), "--out").is_ok());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,222 @@
+//! Tables: named columns of equal length, read from CSV.
+
+use dmci::{Column, Datum, Diagnostic, Report};
+use std::io::Read;
+
+/// A table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Where it comes from, for messages.
+    pub name: String,
+    /// In the order of the header line.
+    pub columns: Vec<TableColumn>,
+    /// Rows below the header line.
+    pub rows: usize,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableColumn {
+    /// Its name in the header line.
+    pub name: String,
+    /// Exact integers if every field is an integer literal, reals if every field is a number, and
+    /// strings otherwise.
+    pub values: Column,
+    /// The first row whose field is no number although most fields are: the table is likely wrong.
+    pub stray: Option<usize>,
+}
+
+impl Table {
+    /// Reads a table with a header line; `name` says in messages which one it is.
+    pub fn from_csv(name: &str, input: impl Read) -> Result<Table, Report> {
+        let wrong = |message: String, help: &str| {
+            Report::of(*Diagnostic::error("E0702", format!("{name}: {message}")).help(help))
+        };
+        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(input);
+        let headers = reader.headers().map_err(|e| wrong(explain(&e, 0), UTF8_HELP))?.clone();
+        for (i, header) in headers.iter().enumerate() {
+            if !header.is_empty() && headers.iter().take(i).any(|other| other == header) {
+                return Err(wrong(format!("two columns are called {header}"), "give each column a name of its own"));
+            }
+        }
+        let mut fields: Vec<Vec<String>> = vec![Vec::new(); headers.len()];
+        let mut rows = 0;
+        for record in reader.records() {
+            rows += 1;
+            let record = record.map_err(|e| {
+                let help = if e.is_io_error() { "check the file" } else { "give every row one field for each column" };
+                wrong(explain(&e, rows), if e.utf8() { UTF8_HELP } else { help })
+            })?;
+            for (column, field) in fields.iter_mut().zip(&record) {
+                column.push(field.to_string());
+            }
+        }
+        if rows == 0 {
+            return Err(wrong("it has no rows".into(), "add rows below the header line"));
+        }
+        let mut columns = Vec::new();
+        for (header, fields) in headers.iter().zip(fields) {
+            if let Some(row) = fields.iter().position(String::is_empty) {
+                let message = format!("row {} has nothing in column {header}", row + 1);
+                return Err(wrong(message, "fill it in, or remove the row"));
+            }
+            columns.push(TableColumn::parse(header, fields));
+        }
+        Ok(Table { name: name.to_string(), columns, rows })
+    }
+
+    /// The column with this name.
+    pub fn column(&self, name: &str) -> Option<&TableColumn> {
+        self.columns.iter().find(|c| c.name == name)
+    }
+
+    /// The names of all columns, for messages.
+    pub fn column_names(&self) -> String {
+        let names: Vec<&str> = self.columns.iter().map(|c| c.name.as_str()).filter(|n| !n.is_empty()).collect();
+        names.join(", ")
+    }
+}
+
+impl TableColumn {
+    fn parse(name: &str, fields: Vec<String>) -> TableColumn {
+        let column = |values, stray| TableColumn { name: name.to_string(), values, stray };
+        if let Some(integers) = fields.iter().map(|f| integer(f)).collect::<Option<Vec<_>>>() {
+            return column(Column::Data(integers), None);
+        }
+        let numbers: Vec<Option<f64>> = fields.iter().map(|f| f.parse().ok()).collect();
+        if let Some(reals) = numbers.iter().copied().collect::<Option<Vec<f64>>>() {
+            return column(Column::Reals(reals), None);
+        }
+        let texts = numbers.iter().filter(|n| n.is_none()).count();
+        let stray = numbers.iter().position(Option::is_none).filter(|_| 2 * texts < fields.len());
+        column(Column::Data(fields.into_iter().map(Datum::String).collect()), stray)
+    }
+
+    /// The column as reals; the first row that holds no number otherwise.
+    pub fn reals(&self) -> Result<Vec<f64>, usize> {
+        reals(&self.values).map_err(|row| self.stray.unwrap_or(row))
+    }
+
+    /// The field of a row, as it is shown in messages.
+    pub fn shown(&self, row: usize) -> String {
+        match &self.values {
+            Column::Reals(list) => list.get(row).map_or(String::new(), |x| x.to_string()),
+            Column::Data(list) => match list.get(row) {
+                Some(Datum::String(text)) => format!("{text:?}"),
+                Some(Datum::Integer(i)) => i.to_string(),
+                Some(Datum::BigInteger(digits)) => digits.clone(),
+                _ => String::new(),
+            },
+        }
+    }
+}
+
+/// The numbers of a column; the first row that holds none otherwise.
+pub fn reals(column: &Column) -> Result<Vec<f64>, usize> {
+    match column {
+        Column::Reals(list) => Ok(list.clone()),
+        Column::Data(list) => list.iter().enumerate().map(|(row, datum)| datum.as_f64().ok_or(row)).collect(),
+    }
+}
+
+/// The rows of a column with these indices.
+pub fn select(column: &Column, rows: &[usize]) -> Column {
+    match column {
+        Column::Reals(list) => Column::Reals(rows.iter().map(|&r| list[r]).collect()),
+        Column::Data(list) => Column::Data(rows.iter().map(|&r| list[r].clone()).collect()),
+    }
+}
+
+/// An exact integer, of any size.
+fn integer(field: &str) -> Option<Datum> {
+    if let Ok(i) = field.parse() {
+        return Some(Datum::Integer(i));
+    }
+    let digits = field.strip_prefix(['-', '+']).unwrap_or(field);
+    let is_integer = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    is_integer.then(|| Datum::BigInteger(field.strip_prefix('+').unwrap_or(field).to_string()))
+}
+
+const UTF8_HELP: &str = "save it as UTF-8";
+
+/// What the reader has to say, in our words; rows are counted from 1 below the header line.
+fn explain(error: &csv::Error, row: usize) -> String {
+    let place = if row == 0 { "the header line".into() } else { format!("row {row}") };
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            let fields = if *len == 1 { "field" } else { "fields" };
+            format!("{place} has {len} {fields}, expected {expected_len}")
+        }
+        csv::ErrorKind::Utf8 { .. } => format!("{place} is not text in UTF-8"),
+        csv::ErrorKind::Io(error) => format!("{place} cannot be read: {error}"),
+        _ => format!("{place}: {error}"),
+    }
+}
+
+/// Whether an error is about the encoding.
+trait Encoding {
+    fn utf8(&self) -> bool;
+}
+
+impl Encoding for csv::Error {
+    fn utf8(&self) -> bool {
+        matches!(self.kind(), csv::ErrorKind::Utf8 { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(text: &str) -> Table {
+        Table::from_csv("t.csv", text.as_bytes()).expect("a table")
+    }
+
+    fn message(text: &[u8]) -> String {
+        let report = Table::from_csv("t.csv", text).expect_err("not a table");
+        assert_eq!(report.diagnostics[0].code, "E0702");
+        report.diagnostics[0].message.clone()
+    }
+
+    #[test]
+    fn columns_are_exact_real_or_text() {
+        let t = table("a, b,c,d,e\n1,1,x,1,+12345678901234567890\n-2,2.5,y,1e3,2\n");
+        let kind = |name: &str| match &t.column(name).unwrap().values {
+            Column::Reals(list) => format!("{list:?}"),
+            Column::Data(list) => format!("{list:?}"),
+        };
+        assert_eq!(kind("a"), "[Integer(1), Integer(-2)]");
+        assert_eq!(kind("b"), "[1.0, 2.5]");
+        assert_eq!(kind("c"), "[String(\"x\"), String(\"y\")]");
+        assert_eq!(kind("d"), "[1.0, 1000.0]", "an exponent is no integer literal");
+        assert_eq!(kind("e"), "[BigInteger(\"12345678901234567890\"), Integer(2)]");
+        assert_eq!(t.column("e").unwrap().reals(), Ok(vec![12345678901234567890.0, 2.0]));
+        assert_eq!((t.rows, t.column("z")), (2, None));
+    }
+
+    #[test]
+    fn a_text_among_numbers_is_noticed() {
+        let t = table("a,b\n1,x\n2,2\noops,y\n4,z\n");
+        assert_eq!(t.column("a").unwrap().stray, Some(2));
+        assert_eq!(t.column("a").unwrap().reals(), Err(2));
+        assert_eq!(t.column("a").unwrap().shown(2), "\"oops\"");
+        assert_eq!(t.column("b").unwrap().stray, None, "most of it is text");
+    }
+
+    #[test]
+    fn byte_order_marks_quotes_and_blank_lines_are_fine() {
+        let t = table("\u{feff}t,\"y, cm\"\r\n\r\n 1 ,\"2.5\"\r\n");
+        assert_eq!(t.columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["t", "y, cm"]);
+        assert_eq!(t.columns[1].values, Column::Reals(vec![2.5]));
+    }
+
+    #[test]
+    fn wrong_tables_name_the_place() {
+        assert_eq!(message(b"a,b\n"), "t.csv: it has no rows");
+        assert_eq!(message(b""), "t.csv: it has no rows");
+        assert_eq!(message(b"a,b\n1,2\n3\n"), "t.csv: row 2 has 1 field, expected 2");
+        assert_eq!(message(b"a,b\n1,2\n3,\n"), "t.csv: row 2 has nothing in column b");
+        assert_eq!(message(b"a,a\n1,2\n"), "t.csv: two columns are called a");
+        assert_eq!(message(b"a,b\n1,\xff\n"), "t.csv: row 1 is not text in UTF-8");
+    }
+}

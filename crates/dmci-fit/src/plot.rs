@@ -1,0 +1,177 @@
+//! Pictures of a fit: data, the fitted curve and what is left over.
+
+mod axis;
+mod chart;
+mod svg;
+
+pub use chart::chart;
+pub use svg::svg;
+
+use crate::data::{reals, select};
+use crate::fit::Fit;
+use crate::problem::Problem;
+use dmci::{Column, Datum, Report};
+
+/// One row of data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Its place on the horizontal axis.
+    pub x: f64,
+    /// What was measured.
+    pub y: f64,
+    /// What the program predicts.
+    pub prediction: f64,
+    /// Whether it was kept out of the fit.
+    pub held_out: bool,
+}
+
+/// What is drawn, independent of how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    /// What the picture shows.
+    pub title: String,
+    /// How good the fit is.
+    pub subtitle: String,
+    /// The name of the horizontal axis.
+    pub x: String,
+    /// The name of the vertical axis.
+    pub y: String,
+    /// The data.
+    pub points: Vec<Point>,
+    /// The fitted curve in pieces without gaps. Empty if predictions depend on more than the
+    /// horizontal axis: then they are drawn as points.
+    pub curve: Vec<Vec<(f64, f64)>>,
+}
+
+/// Places at which a fitted curve is computed.
+const GRID: usize = 400;
+
+/// Most whole numbers between which a curve over an exact column is drawn.
+const MAX_INTEGERS: usize = 4000;
+
+impl Picture {
+    /// The picture of a fit over one of its inputs; without a name, over the first that is a number.
+    /// An input that is no number is replaced by the number of the row.
+    pub fn of(problem: &Problem, fit: &Fit, x: Option<&str>) -> Result<Picture, Report> {
+        let is_numeric = |i: &usize| reals(&problem.training.columns[*i]).is_ok();
+        let input = match x {
+            Some(name) => problem.inputs.iter().position(|n| n == name),
+            None => (0..problem.inputs.len()).find(is_numeric),
+        };
+        let input = input.filter(is_numeric);
+        let sides =
+            [(&problem.training, &fit.predictions, false), (&problem.held_out, &fit.held_out_predictions, true)];
+        let mut points = Vec::new();
+        for (rows, predictions, held_out) in sides {
+            let xs = input.and_then(|i| reals(&rows.columns[i]).ok());
+            let xs = xs.unwrap_or_else(|| rows.indices.iter().map(|&r| (r + 1) as f64).collect());
+            let numbers = xs.iter().zip(&rows.target).zip(predictions);
+            points.extend(numbers.map(|((&x, &y), &prediction)| Point { x, y, prediction, held_out }));
+        }
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        let x = input.map_or("row".into(), |i| problem.inputs[i].clone());
+        Ok(Picture {
+            title: format!("{} over {x}", problem.target),
+            subtitle: subtitle(problem, fit),
+            x,
+            y: problem.target.clone(),
+            curve: match input {
+                Some(i) => curve(problem, fit, i, &points)?,
+                None => Vec::new(),
+            },
+            points,
+        })
+    }
+}
+
+fn subtitle(problem: &Problem, fit: &Fit) -> String {
+    let file = |path: &str| path.rsplit('/').next().unwrap_or(path).to_string();
+    let mut text = format!("{} fitted to {}", file(&problem.program.name), file(&problem.data));
+    if let Some(r2) = fit.score.r2 {
+        text += &format!(": R\u{b2} {}, RMSE {}", digits(r2, 4), digits(fit.score.rmse, 4));
+    } else {
+        text += &format!(": RMSE {}", digits(fit.score.rmse, 4));
+    }
+    if let Some(score) = &fit.held_out {
+        text += &format!(", held out {}", digits(score.rmse, 4));
+    }
+    text
+}
+
+/// The fitted curve over one input; empty if another input varies too.
+fn curve(problem: &Problem, fit: &Fit, input: usize, points: &[Point]) -> Result<Vec<Vec<(f64, f64)>>, Report> {
+    let training = &problem.training.columns;
+    let varies = |column: &Column| match column {
+        Column::Reals(list) => list.iter().any(|x| *x != list[0]),
+        Column::Data(list) => list.iter().any(|x| *x != list[0]),
+    };
+    if training.iter().enumerate().any(|(i, column)| i != input && varies(column)) {
+        return Ok(Vec::new());
+    }
+    let (Some(first), Some(last)) = (points.first(), points.last()) else { return Ok(Vec::new()) };
+    let grid = match &training[input] {
+        Column::Reals(_) => {
+            let at = |i: usize| first.x + (last.x - first.x) * (i as f64 / GRID as f64);
+            Column::Reals((0..=GRID).map(at).collect())
+        }
+        Column::Data(_) => match (first.x as i64, last.x as i64) {
+            (low, high) if low.abs_diff(high) <= MAX_INTEGERS as u64 => {
+                Column::Data((low..=high).map(Datum::Integer).collect())
+            }
+            _ => return Ok(Vec::new()),
+        },
+    };
+    let xs = reals(&grid).unwrap_or_default();
+    let columns: Vec<Column> = training
+        .iter()
+        .enumerate()
+        .map(|(i, column)| if i == input { grid.clone() } else { select(column, &vec![0; xs.len()]) })
+        .collect();
+    let values: Vec<f64> = fit.parameters.iter().filter(|p| !p.fixed).map(|p| p.value).collect();
+    let ys = problem.predict(&values, &columns)?.values;
+    let places: Vec<(f64, f64)> = xs.into_iter().zip(ys).collect();
+    let pieces = places.split(|(_, y)| !y.is_finite()).filter(|piece| !piece.is_empty());
+    Ok(pieces.map(<[_]>::to_vec).collect())
+}
+
+/// A number with so many significant digits, without useless zeros: `9.8062`, `1.25e-7`.
+pub fn digits(x: f64, count: usize) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return if x.is_nan() { "nan".into() } else { x.to_string() };
+    }
+    let scientific = format!("{x:.*e}", count.saturating_sub(1));
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let trimmed = |text: &str| match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text.to_string(),
+    };
+    if (-5..count.max(6) as i32).contains(&exponent) {
+        trimmed(&format!("{x:.*}", (count as i32 - 1 - exponent).max(0) as usize))
+    } else {
+        format!("{}e{exponent}", trimmed(mantissa))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::digits;
+
+    #[test]
+    fn numbers_have_significant_digits() {
+        for (x, expected) in [
+            (9.80623456, "9.8062"),
+            (0.5, "0.5"),
+            (-1234.5678, "-1234.6"),
+            (99999.6, "1e5".replace("1e5", "100000").as_str()),
+            (1.25e-7, "1.25e-7"),
+            (0.000123456, "0.00012346"),
+            (1e20, "1e20"),
+            (0.0, "0"),
+            (100.0, "100"),
+            (f64::NAN, "nan"),
+        ] {
+            assert_eq!(digits(x, 5), expected);
+        }
+    }
+}
