@@ -108,55 +108,147 @@ pub(crate) fn dependents(tape: &Tape, wanted: &[NodeId], last: NodeId) -> (usize
     (first, depends)
 }
 
+/// An adjoint under construction. A lane that does not take an arm of a decision gets nothing from
+/// it: then the adjoint is only there where a boolean is true, and anything elsewhere.
+#[derive(Clone, Copy)]
+struct Adjoint<Id> {
+    sum: Id,
+    /// Where it is there; everywhere if `None`.
+    present: Option<Id>,
+}
+
 /// The pass itself.
+struct Pass<'a, B: Sweep> {
+    b: &'a mut B,
+    first: usize,
+    depends: Vec<bool>,
+    adjoints: Vec<Option<Adjoint<B::Id>>>,
+}
+
 fn sweep<B: Sweep>(b: &mut B, output: NodeId, wanted: &[NodeId]) -> Vec<Option<B::Id>> {
     let (first, depends) = dependents(b.tape(), wanted, output);
-    let mut adjoint: Vec<Option<B::Id>> = vec![None; depends.len()];
-    if let Some(last) = depends.len().checked_sub(1)
-        && depends[last]
-    {
-        adjoint[last] = Some(b.real(1.0));
+    let mut pass = Pass { b, first, adjoints: vec![None; depends.len()], depends };
+    if let Some(last) = pass.depends.len().checked_sub(1) {
+        let one = pass.b.real(1.0);
+        pass.add(NodeId((first + last) as u32), Adjoint { sum: one, present: None });
     }
     let is_wanted = |id: usize| wanted.iter().any(|n| n.0 as usize == id);
-    for i in (0..depends.len()).rev() {
-        let Some(g) = adjoint[i] else { continue };
-        if is_wanted(first + i) {
-            continue;
+    for i in (0..pass.depends.len()).rev() {
+        if let Some(g) = pass.adjoints[i]
+            && !is_wanted(first + i)
+        {
+            pass.node(NodeId((first + i) as u32), g);
         }
-        let y = NodeId((first + i) as u32);
-        b.begin(y);
-        let dependent = |arg: NodeId| (arg.0 as usize).checked_sub(first).filter(|&at| depends[at]);
-        let mut accumulate = |b: &mut B, at: usize, part: B::Id| {
-            adjoint[at] = Some(match adjoint[at] {
-                None => part,
-                Some(sum) => b.op(Op::Add, &[sum, part]),
-            });
-        };
-        match b.tape().nodes[first + i] {
+    }
+    let of = |pass: &mut Pass<'_, B>, n: &NodeId| {
+        let adjoint = (n.0 as usize).checked_sub(first).and_then(|at| pass.adjoints.get(at).copied().flatten())?;
+        Some(match adjoint.present {
+            None => adjoint.sum,
+            Some(p) => {
+                let zero = pass.b.real(0.0);
+                pass.b.op(Op::Select, &[p, adjoint.sum, zero])
+            }
+        })
+    };
+    wanted.iter().map(|n| of(&mut pass, n)).collect()
+}
+
+impl<B: Sweep> Pass<'_, B> {
+    /// Hands the adjoint of a node on to its operands.
+    fn node(&mut self, y: NodeId, g: Adjoint<B::Id>) {
+        self.b.begin(y);
+        let i = y.0 as usize;
+        match self.b.tape().nodes[i] {
             Node::Op(op, args) => {
                 let n = op.operands().len();
-                let mut x = [b.value(y); MAX_ARITY];
-                x[..n].iter_mut().zip(&args).for_each(|(x, &arg)| *x = b.value(arg));
+                let result = self.b.value(y);
+                let mut x = [result; MAX_ARITY];
+                for (x, &arg) in x[..n].iter_mut().zip(&args) {
+                    *x = self.b.value(arg);
+                }
                 for (k, &arg) in args[..n].iter().enumerate() {
-                    let Some(at) = dependent(arg) else { continue };
-                    let y = b.value(y);
-                    let Some(part) = contribution(b, op, &x[..n], y, k, g) else { continue };
-                    let part = b.fit(part, arg);
-                    accumulate(b, at, part);
+                    if !self.depends_on(arg) {
+                        continue;
+                    }
+                    let Some(part) = contribution(self.b, op, &x[..n], result, k, g.sum) else { continue };
+                    let sum = self.b.fit(part, arg);
+                    self.add(arg, Adjoint { sum, present: g.present });
                 }
             }
             Node::Kernel(..) | Node::Pack { .. } => {
-                for k in 0..b.tape().operands(first + i).len() {
-                    let Some(at) = dependent(b.tape().operands(first + i)[k]) else { continue };
-                    if let Some(part) = b.kernel_part(y, k, g) {
-                        accumulate(b, at, part);
+                for k in 0..self.b.tape().operands(i).len() {
+                    let arg = self.b.tape().operands(i)[k];
+                    if self.depends_on(arg)
+                        && let Some(sum) = self.b.kernel_part(y, k, g.sum)
+                    {
+                        self.add(arg, Adjoint { sum, present: g.present });
                     }
                 }
             }
             Node::Leaf(_) | Node::Real(_) | Node::Int(_) | Node::Constant(_) => {}
         }
     }
-    wanted.iter().map(|n| (n.0 as usize).checked_sub(first).and_then(|at| adjoint.get(at).copied().flatten())).collect()
+
+    fn depends_on(&self, id: NodeId) -> bool {
+        (id.0 as usize).checked_sub(self.first).is_some_and(|at| self.depends[at])
+    }
+
+    /// Adds a contribution to a node. A value that was selected is the value of one of two nodes: what
+    /// it gets is theirs, at once, so that each lane adds in the order in which it would alone.
+    fn add(&mut self, id: NodeId, part: Adjoint<B::Id>) {
+        let mut todo = vec![(id, part)];
+        while let Some((id, part)) = todo.pop() {
+            if !self.depends_on(id) {
+                continue;
+            }
+            if let Node::Op(Op::Select, [test, yes, no]) = self.b.tape().nodes[id.0 as usize] {
+                let test = self.b.value(test);
+                if self.depends_on(yes) {
+                    let present = self.both(part.present, test);
+                    let sum = self.b.fit(part.sum, yes);
+                    todo.push((yes, Adjoint { sum, present: Some(present) }));
+                }
+                if self.depends_on(no) {
+                    let not = self.b.op(Op::Not, &[test]);
+                    let present = self.both(part.present, not);
+                    let sum = self.b.fit(part.sum, no);
+                    todo.push((no, Adjoint { sum, present: Some(present) }));
+                }
+                continue;
+            }
+            let at = id.0 as usize - self.first;
+            self.adjoints[at] = Some(match self.adjoints[at] {
+                None => part,
+                Some(sum) => self.joined(sum, part),
+            });
+        }
+    }
+
+    fn both(&mut self, present: Option<B::Id>, test: B::Id) -> B::Id {
+        match present {
+            None => test,
+            Some(p) => self.b.op(Op::And, &[p, test]),
+        }
+    }
+
+    /// The sum where both are there, otherwise the one that is.
+    fn joined(&mut self, old: Adjoint<B::Id>, new: Adjoint<B::Id>) -> Adjoint<B::Id> {
+        let both = self.b.op(Op::Add, &[old.sum, new.sum]);
+        let with_new = match old.present {
+            None => both,
+            Some(p) => self.b.op(Op::Select, &[p, both, new.sum]),
+        };
+        match (old.present, new.present) {
+            (_, None) => Adjoint { sum: with_new, present: None },
+            (None, Some(q)) => {
+                Adjoint { sum: self.b.op(Op::Select, &[q, with_new, old.sum]), present: None }
+            }
+            (Some(p), Some(q)) => {
+                let sum = self.b.op(Op::Select, &[q, with_new, old.sum]);
+                Adjoint { sum, present: Some(self.b.op(Op::Or, &[p, q])) }
+            }
+        }
+    }
 }
 
 /// Adds the derivatives of the number `output` by the wanted nodes to the tape, in their shapes;
