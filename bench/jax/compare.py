@@ -77,6 +77,7 @@ def compare(dmci, model, points):
     program = [model.program or dmci.file(model.file)]
     if model.text:
         program = ["-e", model.text]
+    program += ["--mode", model.mode]
     if model.text or model.wrt:
         program += ["--wrt", ",".join(model.params)]
     reference, rng = Reference(model), np.random.default_rng(1)

@@ -54,7 +54,8 @@ def year(P, drivers, s):
     frost = jnp.stack([0.0, p("b2fs"), p("b3fs")]) * leaf * sigmoid(-5 * T)
     wood_loss = trait("wt") * wood
     return dict(
-        C_atm=s["C_atm"] + drivers["E_CO2"] - npp - ph.sum() + wood_loss.sum() + resp + dec_f + dec_s + perm - upt + out,
+        C_atm=s["C_atm"] + drivers["E_CO2"] - npp - ph.sum() + wood_loss.sum() + resp + dec_f + dec_s + perm - upt
+        + out,
         C_up=s["C_up"] + upt - out - deep,
         C_deep=s["C_deep"] + deep,
         C_veg=s["C_veg"] + npp - resp - litter,

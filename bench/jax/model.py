@@ -20,4 +20,5 @@ class Model:
     hessian_tolerance: float = 1e-9
     text: str = ""                  # the program itself, without a schema
     program: str = ""               # a program file elsewhere
+    mode: str = "dmci"              # in which dmci runs it
     wrt: bool = False               # name the parameters: not all are in the schema

@@ -51,7 +51,7 @@
   (let* ((scaled (map (lambda (logit) (/ (%soft-perturbed logit) temperature)) logits))
          (largest (stop-gradient (apply max scaled)))
          (parts (map (lambda (z) (exp (- z largest))) scaled))
-         (sum (apply + parts))
+         (sum (%soft-sum parts))
          (shares (map (lambda (part) (/ part sum)) parts)))
     (if (%soft-hard?)
         (map (lambda (one share) (%linear (stop-gradient one) 1.0 share)) (%one-hot scaled largest) shares)
@@ -70,4 +70,9 @@
           (cons one (loop (cdr numbers) (- left one)))))))
 
 (define (%soft-blend items shares)
-  (apply + (map %weigh items shares)))
+  (%soft-sum (map %weigh items shares)))
+
+;; From left to right, one addition after the other.
+(define (%soft-sum terms)
+  (let loop ((sum (car terms)) (terms (cdr terms)))
+    (if (null? terms) sum (loop (+ sum (car terms)) (cdr terms)))))

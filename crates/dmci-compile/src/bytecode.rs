@@ -312,6 +312,21 @@ pub struct Code {
     pub instrs: Box<[Instr]>,
     /// Places of instructions, by index; ascending.
     pub places: Box<[(u32, SpanId)]>,
+    /// Where the arms of branches meet again, by the index of the branch; ascending.
+    pub meetings: Box<[Meeting]>,
+    /// Heads of loops and the registers of their parameters.
+    pub labels: Box<[(u32, Box<[Reg]>)]>,
+}
+
+/// Both arms of a branch go on at the same instruction, with a value in the same register.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Meeting {
+    /// The branch.
+    pub branch: u32,
+    /// Where they go on.
+    pub at: u32,
+    /// The register of the value.
+    pub value: Reg,
 }
 
 impl Code {

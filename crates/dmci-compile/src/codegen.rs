@@ -4,7 +4,7 @@
 //! lives across the call; operands that are used only there are computed in place when they can be.
 //! Constants are loaded where they are used, or folded into the instruction.
 
-use crate::bytecode::{Bytecode, ClosureSite, Code, HEADER, Instr, Reg};
+use crate::bytecode::{Bytecode, ClosureSite, Code, HEADER, Instr, Meeting, Reg};
 use crate::constant::Constant;
 use crate::graph::{End, Function, Graph, LabelId, Loop, Node, NodeId, Op, Region};
 use crate::liveness::{Liveness, analyze};
@@ -62,6 +62,8 @@ struct Generator<'a> {
     live: Liveness,
     instrs: Vec<Instr>,
     places: Vec<(u32, SpanId)>,
+    meetings: Vec<Meeting>,
+    heads: Vec<(u32, Box<[Reg]>)>,
     position: u32,
     loops_seen: usize,
     /// Register of each node that has one.
@@ -97,6 +99,8 @@ impl<'a> Generator<'a> {
             live: analyze(graph, f),
             instrs: Vec::new(),
             places: Vec::new(),
+            meetings: Vec::new(),
+            heads: Vec::new(),
             position: 0,
             loops_seen: 0,
             reg: vec![None; f.nodes as usize],
@@ -135,6 +139,7 @@ impl<'a> Generator<'a> {
         if self.too_far {
             return Ok(None);
         }
+        self.meetings.sort_by_key(|m| m.branch);
         Ok(Some(Code {
             name: f.name.clone(),
             required: (f.params - f.rest as u32) as u16,
@@ -143,6 +148,8 @@ impl<'a> Generator<'a> {
             registers: self.registers + 1,
             instrs: self.instrs.into(),
             places: self.places.into(),
+            meetings: self.meetings.into(),
+            labels: self.heads.into(),
         }))
     }
 
@@ -296,6 +303,10 @@ impl<'a> Generator<'a> {
         if let Some(out) = out {
             self.patch(out);
         }
+        if let Dest::Reg(value) = dest {
+            let at = self.instrs.len() as u32;
+            self.meetings.push(Meeting { branch: branch as u32, at, value });
+        }
         Ok(())
     }
 
@@ -396,6 +407,7 @@ impl<'a> Generator<'a> {
             let here = self.instrs.len() as u32;
             let state = self.labels.get_mut(&label.id).expect("declared above");
             state.at = Some(here);
+            self.heads.push((here, state.params.clone().into()));
             for jump in std::mem::take(&mut state.waiting) {
                 self.patch_to(jump, here);
             }

@@ -118,8 +118,8 @@ pub struct Heap {
     live: usize,
     /// The space of the collection before, to be used for the next.
     spare: Vec<u64>,
-    /// Old words by index, newest last, while stores are logged.
-    store_log: Option<Vec<(u32, u64)>>,
+    /// Stores, newest last, while they are logged.
+    store_log: Option<Vec<Store>>,
     /// The symbol table.
     pub symbols: Symbols,
     /// The source texts.
@@ -153,6 +153,17 @@ impl Default for Heap {
             spans: SpanTable::default(),
         }
     }
+}
+
+/// A store into an object that existed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Store {
+    /// The word.
+    pub at: u32,
+    /// What was there before.
+    pub old: u64,
+    /// Whether it holds bits rather than a value.
+    pub raw: bool,
 }
 
 /// A prepared heap that new ones are copied from.
@@ -401,6 +412,11 @@ impl Heap {
         self.collect_at = self.collect_at.min(self.image_end + self.max_words / 2).max(self.image_end + 1);
     }
 
+    /// Lets some more be allocated before the next collection.
+    pub fn postpone_collection(&mut self) {
+        self.collect_at = self.words.len() + MIN_NURSERY / 2;
+    }
+
     /// Whether a collection is due.
     pub fn wants_collection(&self) -> bool {
         self.words.len() >= self.collect_at
@@ -523,6 +539,51 @@ impl Heap {
         Some(bytes)
     }
 
+    // ---- undoing
+
+    /// Starts to log stores if that is not done already; returns the number of stores so far.
+    pub fn log_stores(&mut self) -> usize {
+        self.store_log.get_or_insert_default().len()
+    }
+
+    /// Stops logging stores.
+    pub fn forget_stores(&mut self) {
+        self.store_log = None;
+    }
+
+    /// Where the next object will be: objects from here on are new.
+    pub fn mark(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Undoes the stores from the `from`th on into objects that are older than `mark`. Returns these
+    /// words, each once, with what they held before they were undone.
+    pub fn undo_stores(&mut self, from: usize, mark: usize) -> Vec<Store> {
+        let Some(log) = &mut self.store_log else { return Vec::new() };
+        let mut undone: Vec<Store> = Vec::new();
+        let mut seen = rustc_hash::FxHashSet::default();
+        for store in log.drain(from..).rev().filter(|s| (s.at as usize) < mark) {
+            if seen.insert(store.at) {
+                undone.push(Store { old: self.words[store.at as usize], ..store });
+            }
+            self.words[store.at as usize] = store.old;
+        }
+        undone
+    }
+
+    /// The word at an index that a store names.
+    pub fn word(&self, at: u32) -> u64 {
+        self.words[at as usize]
+    }
+
+    /// Does a store again, logged like any other.
+    pub fn redo_store(&mut self, store: Store, word: u64) {
+        if let Some(log) = &mut self.store_log {
+            log.push(Store { old: self.words[store.at as usize], ..store });
+        }
+        self.words[store.at as usize] = word;
+    }
+
     // ---- writing: every store into an object that exists goes through `store_word`
 
     /// Replaces the `i`th payload value.
@@ -540,7 +601,8 @@ impl Heap {
             self.image_touched = true;
         }
         if let Some(log) = &mut self.store_log {
-            log.push((at as u32, self.words[at]));
+            let raw = self.words[r.index()] as u8 >= RAW_FROM;
+            log.push(Store { at: at as u32, old: self.words[at], raw });
         }
         self.words[at] = word;
     }

@@ -14,7 +14,7 @@ pub mod value;
 pub use condition::Place;
 pub use diagnostic::{Diagnostic, Error, Fault, Label, Severity};
 pub use dmci_ops::Shape;
-pub use heap::{Heap, HeapImage, Kind};
+pub use heap::{Heap, HeapImage, Kind, Store};
 pub use span::{LineCol, Origin, PairSpan, Source, SourceId, Sources, Span, SpanId, SpanTable};
 pub use symbol::{Symbol, Symbols};
 pub use value::{FIXNUM_MAX, FIXNUM_MIN, Ref, Value};

@@ -275,6 +275,11 @@ impl Value {
         Value(self.0 & !PAYLOAD | r.0 as u64)
     }
 
+    /// The value with these bits, as [`Value::bits`] gave them.
+    pub fn from_bits(bits: u64) -> Value {
+        Value(bits)
+    }
+
     /// The word itself.
     #[inline]
     pub fn bits(self) -> u64 {

@@ -243,6 +243,8 @@ pub fn contribution<B: Build>(b: &mut B, op: Op, x: &[B::Id], y: B::Id, i: usize
             | Op::ToInt
             | Op::IsInt
             | Op::Not
+            | Op::And
+            | Op::Or
             | Op::IntSelect
             | Op::BoolSelect,
             _,

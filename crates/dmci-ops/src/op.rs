@@ -215,6 +215,8 @@ operations! {
     /// Whether a real is an integer that is small enough to be a tape value.
     IsInt "is-int" (Real) -> Bool = |[a, ..]| (real::truncate(r(a)) == r(a) && r(a).abs() < INT_LIMIT as f64) as u64;
     Not "not" (Bool) -> Bool = |[a, ..]| (a == 0) as u64;
+    And "and" (Bool Bool) -> Bool = |[a, b, _]| (a != 0 && b != 0) as u64;
+    Or "or" (Bool Bool) -> Bool = |[a, b, _]| (a != 0 || b != 0) as u64;
     /// The second operand if the first is true, else the third.
     Select "select" (Bool Real Real) -> Real = |[t, a, b]| if t != 0 { a } else { b };
     IntSelect "int-select" (Bool Int Int) -> Int = |[t, a, b]| if t != 0 { a } else { b };

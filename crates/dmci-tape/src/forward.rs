@@ -52,6 +52,9 @@ fn operation_change(
     changes: [Option<NodeId>; MAX_ARITY],
 ) -> Option<NodeId> {
     let n = op.operands().len();
+    if op == Op::Select {
+        return selected_change(recorder, args, changes);
+    }
     let mut change = None;
     for (k, t) in changes[..n].iter().enumerate() {
         let Some(t) = *t else { continue };
@@ -62,4 +65,16 @@ fn operation_change(
         });
     }
     change.map(|change| recorder.expand(change, recorder.shape(y)))
+}
+
+/// The change of what was selected.
+fn selected_change(
+    recorder: &mut Recorder,
+    [test, yes, no]: [NodeId; MAX_ARITY],
+    [_, a, b]: [Option<NodeId>; MAX_ARITY],
+) -> Option<NodeId> {
+    a.or(b)?;
+    let a = a.unwrap_or_else(|| recorder.zeros(recorder.shape(yes)));
+    let b = b.unwrap_or_else(|| recorder.zeros(recorder.shape(no)));
+    Some(recorder.op(Op::Select, &[test, a, b]))
 }

@@ -22,18 +22,26 @@ impl<Id: Copy> Masks<Id> {
         Masks { of: vec![None; nodes], ids: Vec::new() }
     }
 
-    /// Notes that a node contributes to another one, as a term of this weight if there is one.
-    /// Returns the mask of the contribution: it counts for nothing where that is 0.
-    pub fn pass<B: Build<Id = Id>>(&mut self, b: &mut B, from: usize, to: usize, weight: Option<Id>) -> Option<Id> {
+    /// The mask of a node: what it contributes counts for nothing where that is 0.
+    pub fn own(&self, node: usize) -> Option<Id> {
+        self.of[node].flatten().map(|m| self.ids[m])
+    }
+
+    /// The mask, by number, of what a node contributes, as a term of this weight if there is one.
+    pub fn carried<B: Build<Id = Id>>(&mut self, b: &mut B, from: usize, weight: Option<Id>) -> Option<usize> {
         let own = self.of[from].flatten();
-        let mask = match (own, weight) {
+        match (own, weight) {
             (_, None) => own,
             (None, Some(weight)) => self.add(weight),
             (Some(m), Some(weight)) => {
                 let both = b.op(Op::Min, &[weight, self.ids[m]]);
                 self.add(both)
             }
-        };
+        }
+    }
+
+    /// Notes that a contribution with this mask reaches a node.
+    pub fn arrive<B: Build<Id = Id>>(&mut self, b: &mut B, to: usize, mask: Option<usize>) {
         let union = match (self.of[to], mask) {
             (None, mask) => mask,
             (Some(Some(m)), Some(n)) if m == n => mask,
@@ -44,7 +52,6 @@ impl<Id: Copy> Masks<Id> {
             _ => None,
         };
         self.of[to] = Some(union);
-        own.map(|m| self.ids[m])
     }
 
     fn add(&mut self, id: Id) -> Option<usize> {

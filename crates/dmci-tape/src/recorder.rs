@@ -215,6 +215,32 @@ impl Recorder {
         &self.tape
     }
 
+    /// Number of guards so far.
+    pub fn guard_count(&self) -> usize {
+        self.tape.guards.len()
+    }
+
+    /// Forgets all guards from the `count`th on.
+    pub fn truncate_guards(&mut self, count: usize) {
+        self.tape.guards.truncate(count);
+    }
+
+    /// Makes guards hold only in lanes that take an arm: the one where `test` is true, or the other.
+    pub fn condition_guards(&mut self, guards: std::ops::Range<usize>, test: NodeId, arm: bool) {
+        for k in guards {
+            let guard = self.tape.guards[k];
+            let other = |r: &mut Recorder| if arm { r.op(Op::Not, &[test]) } else { test };
+            let node = if guard.outcome {
+                let elsewhere = other(self);
+                self.op(Op::Or, &[elsewhere, guard.node])
+            } else {
+                let here = if arm { test } else { self.op(Op::Not, &[test]) };
+                self.op(Op::And, &[here, guard.node])
+            };
+            self.tape.guards[k] = Guard { node, ..guard };
+        }
+    }
+
     /// Forgets all nodes and guards from `len` nodes on.
     pub fn truncate(&mut self, len: usize) {
         if len >= self.len() {

@@ -120,63 +120,171 @@ pub(crate) fn dependents(tape: &Tape, wanted: &[NodeId], last: NodeId) -> (usize
     (first, depends)
 }
 
+/// An adjoint under construction. A lane that does not take an arm of a decision gets nothing from
+/// it: then the adjoint is only there where a boolean is true, and anything elsewhere.
+#[derive(Clone, Copy)]
+struct Adjoint<Id> {
+    sum: Id,
+    /// Where it is there; everywhere if `None`.
+    present: Option<Id>,
+    /// Its mask, by number, if it has one: see `masks`.
+    mask: Option<usize>,
+}
+
 /// The pass itself.
+struct Pass<'a, B: Sweep> {
+    b: &'a mut B,
+    first: usize,
+    depends: Vec<bool>,
+    adjoints: Vec<Option<Adjoint<B::Id>>>,
+    masks: Masks<B::Id>,
+}
+
 fn sweep<B: Sweep>(b: &mut B, output: NodeId, wanted: &[NodeId]) -> Vec<Option<B::Id>> {
     let (first, depends) = dependents(b.tape(), wanted, output);
-    let mut adjoint: Vec<Option<B::Id>> = vec![None; depends.len()];
-    let mut masks = Masks::new(depends.len());
-    if let Some(last) = depends.len().checked_sub(1)
-        && depends[last]
+    let masks = Masks::new(depends.len());
+    let mut pass = Pass { b, first, adjoints: vec![None; depends.len()], depends, masks };
+    if let Some(last) = pass.depends.len().checked_sub(1)
+        && pass.depends[last]
     {
-        adjoint[last] = Some(b.real(1.0));
+        let one = pass.b.real(1.0);
+        pass.add(NodeId((first + last) as u32), Adjoint { sum: one, present: None, mask: None });
     }
-    let is_wanted = |id: usize| wanted.iter().any(|n| n.0 as usize == id);
-    for i in (0..depends.len()).rev() {
-        let Some(g) = adjoint[i] else { continue };
-        if is_wanted(first + i) {
-            continue;
+    let mut is_wanted = vec![false; pass.depends.len()];
+    for at in wanted.iter().filter_map(|n| (n.0 as usize).checked_sub(first)) {
+        is_wanted.get_mut(at).into_iter().for_each(|w| *w = true);
+    }
+    for i in (0..pass.depends.len()).rev() {
+        if let Some(g) = pass.adjoints[i]
+            && !is_wanted[i]
+        {
+            pass.node(NodeId((first + i) as u32), g);
         }
-        let y = NodeId((first + i) as u32);
-        b.begin(y);
-        let dependent = |arg: NodeId| (arg.0 as usize).checked_sub(first).filter(|&at| depends[at]);
-        let mut accumulate = |b: &mut B, at: usize, part: B::Id| {
-            adjoint[at] = Some(match adjoint[at] {
-                None => part,
-                Some(sum) => b.op(Op::Add, &[sum, part]),
-            });
-        };
-        match b.tape().nodes[first + i] {
+    }
+    let of = |pass: &mut Pass<'_, B>, n: &NodeId| {
+        let adjoint = (n.0 as usize).checked_sub(first).and_then(|at| pass.adjoints.get(at).copied().flatten())?;
+        Some(match adjoint.present {
+            None => adjoint.sum,
+            Some(p) => {
+                let zero = pass.b.real(0.0);
+                pass.b.op(Op::Select, &[p, adjoint.sum, zero])
+            }
+        })
+    };
+    wanted.iter().map(|n| of(&mut pass, n)).collect()
+}
+
+impl<B: Sweep> Pass<'_, B> {
+    /// Hands the adjoint of a node on to its operands.
+    fn node(&mut self, y: NodeId, g: Adjoint<B::Id>) {
+        self.b.begin(y);
+        let i = y.0 as usize;
+        match self.b.tape().nodes[i] {
             Node::Op(op, args) => {
                 let n = op.operands().len();
-                let mut x = [b.value(y); MAX_ARITY];
-                x[..n].iter_mut().zip(&args).for_each(|(x, &arg)| *x = b.value(arg));
+                let result = self.b.value(y);
+                let mut x = [result; MAX_ARITY];
+                for (x, &arg) in x[..n].iter_mut().zip(&args) {
+                    *x = self.b.value(arg);
+                }
                 for (k, &arg) in args[..n].iter().enumerate() {
-                    let Some(at) = dependent(arg) else { continue };
-                    let y = b.value(y);
-                    let Some(part) = contribution(b, op, &x[..n], y, k, g) else { continue };
-                    let weight = (is_weighed(op, k) && b.is_number(x[1])).then_some(x[1]);
-                    let part = match masks.pass(b, i, at, weight) {
-                        Some(mask) if !passes_zero(op, k) => b.op(Op::Counted, &[part, mask]),
+                    if !self.depends_on(arg) {
+                        continue;
+                    }
+                    let Some(part) = contribution(self.b, op, &x[..n], result, k, g.sum) else { continue };
+                    let from = i - self.first;
+                    let weight = (is_weighed(op, k) && self.b.is_number(x[1])).then_some(x[1]);
+                    let mask = self.masks.carried(self.b, from, weight);
+                    let part = match self.masks.own(from) {
+                        Some(own) if !passes_zero(op, k) => self.b.op(Op::Counted, &[part, own]),
                         _ => part,
                     };
-                    let part = b.fit(part, arg);
-                    accumulate(b, at, part);
+                    let sum = self.b.fit(part, arg);
+                    self.add(arg, Adjoint { sum, present: g.present, mask });
                 }
             }
             Node::Kernel(..) | Node::Pack { .. } => {
-                for k in 0..b.tape().operands(first + i).len() {
-                    let Some(at) = dependent(b.tape().operands(first + i)[k]) else { continue };
-                    if let Some(part) = b.kernel_part(y, k, g) {
-                        let mask = masks.pass(b, i, at, None);
-                        let part = mask.map_or(part, |mask| b.op(Op::Counted, &[part, mask]));
-                        accumulate(b, at, part);
+                for k in 0..self.b.tape().operands(i).len() {
+                    let arg = self.b.tape().operands(i)[k];
+                    if self.depends_on(arg)
+                        && let Some(part) = self.b.kernel_part(y, k, g.sum)
+                    {
+                        let own = self.masks.own(i - self.first);
+                        let sum = own.map_or(part, |own| self.b.op(Op::Counted, &[part, own]));
+                        let mask = self.masks.carried(self.b, i - self.first, None);
+                        self.add(arg, Adjoint { sum, present: g.present, mask });
                     }
                 }
             }
             Node::Leaf(_) | Node::Real(_) | Node::Int(_) | Node::Constant(_) => {}
         }
     }
-    wanted.iter().map(|n| (n.0 as usize).checked_sub(first).and_then(|at| adjoint.get(at).copied().flatten())).collect()
+
+    fn depends_on(&self, id: NodeId) -> bool {
+        (id.0 as usize).checked_sub(self.first).is_some_and(|at| self.depends[at])
+    }
+
+    /// Adds a contribution to a node. A value that was selected is the value of one of two nodes: what
+    /// it gets is theirs, at once, so that each lane adds in the order in which it would alone.
+    fn add(&mut self, id: NodeId, part: Adjoint<B::Id>) {
+        let Some([test, yes, no]) = self.selection(id) else { return self.accumulate(id, part) };
+        let mut todo = vec![(part, test, yes, no)];
+        while let Some((part, test, yes, no)) = todo.pop() {
+            let test = self.b.value(test);
+            for (arm, taken) in [(no, false), (yes, true)] {
+                if !self.depends_on(arm) {
+                    continue;
+                }
+                let test = if taken { test } else { self.b.op(Op::Not, &[test]) };
+                let present = match part.present {
+                    None => test,
+                    Some(p) => self.b.op(Op::And, &[p, test]),
+                };
+                let sum = self.b.fit(part.sum, arm);
+                let part = Adjoint { sum, present: Some(present), ..part };
+                match self.selection(arm) {
+                    Some([test, yes, no]) => todo.push((part, test, yes, no)),
+                    None => self.accumulate(arm, part),
+                }
+            }
+        }
+    }
+
+    /// The operands of a selection.
+    fn selection(&self, id: NodeId) -> Option<[NodeId; MAX_ARITY]> {
+        match self.b.tape().nodes[id.0 as usize] {
+            Node::Op(Op::Select, args) => Some(args),
+            _ => None,
+        }
+    }
+
+    fn accumulate(&mut self, id: NodeId, part: Adjoint<B::Id>) {
+        let Some(at) = (id.0 as usize).checked_sub(self.first).filter(|&at| self.depends[at]) else { return };
+        self.masks.arrive(self.b, at, part.mask);
+        self.adjoints[at] = Some(match self.adjoints[at] {
+            None => part,
+            Some(sum) => self.joined(sum, part),
+        });
+    }
+
+    /// The sum where both are there, otherwise the one that is.
+    fn joined(&mut self, old: Adjoint<B::Id>, new: Adjoint<B::Id>) -> Adjoint<B::Id> {
+        let both = self.b.op(Op::Add, &[old.sum, new.sum]);
+        let with_new = match old.present {
+            None => both,
+            Some(p) => self.b.op(Op::Select, &[p, both, new.sum]),
+        };
+        match (old.present, new.present) {
+            (_, None) => Adjoint { sum: with_new, present: None, mask: None },
+            (None, Some(q)) => {
+                Adjoint { sum: self.b.op(Op::Select, &[q, with_new, old.sum]), present: None, mask: None }
+            }
+            (Some(p), Some(q)) => {
+                let sum = self.b.op(Op::Select, &[q, with_new, old.sum]);
+                Adjoint { sum, present: Some(self.b.op(Op::Or, &[p, q])), mask: None }
+            }
+        }
+    }
 }
 
 /// Adds the derivatives of the number `output` by the wanted nodes to the tape, in their shapes;

@@ -34,6 +34,8 @@ pub fn bare() -> Image {
         registers: 1,
         instrs: Box::new([Instr::Return { s: 0 }]),
         places: Box::new([]),
+        meetings: Box::new([]),
+        labels: Box::new([]),
     };
     Image {
         heap: heap.into_image(),

@@ -84,6 +84,9 @@ impl Vm {
             self.check_callable(f, n)?;
             if let Some(r) = f.as_closure() {
                 let word = self.world.heap.field(r, 0).packed_bits();
+                if self.arms.level == self.fp && self.may_meet(word) {
+                    return Ok(self.meet_at_entry(n));
+                }
                 if self.is_case_lambda(word) {
                     self.stack[self.fp - 1] = self.choose_clause(f, r, n)?;
                     continue;
@@ -99,6 +102,7 @@ impl Vm {
                 };
                 match control {
                     Control::Apply => n = self.spread(n)?,
+                    Control::CallCc if self.arms.running() => return Err(crate::join::left_arm()),
                     Control::CallCc => {
                         let f = self.stack[self.fp];
                         let k = self.capture_continuation();
@@ -125,6 +129,9 @@ impl Vm {
                 continue;
             }
             if let Some(k) = self.world.heap.as_kind(f, Kind::Continuation) {
+                if self.arms.running() {
+                    return Err(crate::join::left_arm());
+                }
                 let args = &self.stack[self.fp..self.fp + n];
                 let value = if n == 1 { args[0] } else { self.world.heap.alloc(Kind::Values, args) };
                 return Ok(self.resume(f, k, value));
@@ -180,6 +187,9 @@ impl Vm {
 
     /// Returns a value from the current frame.
     pub(crate) fn return_value(&mut self, v: Value) -> Step {
+        if self.arms.level == self.fp {
+            return self.meet_at_return(v);
+        }
         let h0 = self.stack[self.fp - 3].packed_bits();
         let h1 = self.stack[self.fp - 2].packed_bits();
         let delta = (h1 >> 24) as usize;
@@ -291,6 +301,9 @@ impl Vm {
 
     /// Delivers an error that was found at `pc`: to the program's handlers, or as the end of the run.
     pub(crate) fn deliver(&mut self, mut error: Error) -> Result<Step, Error> {
+        if self.arms.running() {
+            return Err(error);
+        }
         let place = self.error_place(self.pc);
         // An error costs steps: handlers that fail for ever run out of fuel.
         self.world.spend(16);

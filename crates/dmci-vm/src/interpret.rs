@@ -16,11 +16,6 @@ use dmci_data::{Diagnostic, Error, Kind, Value, num};
 impl Vm {
     /// Enters the procedure in the current frame with `n` arguments and runs until the stack is empty.
     pub(crate) fn interpret(&mut self, n: usize) -> Result<Value, Error> {
-        if self.world.numerics.single { self.interpret_in::<true>(n) } else { self.interpret_in::<false>(n) }
-    }
-
-    /// In single precision the loop leaves all arithmetic on reals to `traced`, which rounds.
-    fn interpret_in<const SINGLE: bool>(&mut self, n: usize) -> Result<Value, Error> {
         match self.enter(n) {
             Ok(Step::Go) => {}
             Ok(Step::Done(v)) => return Ok(v),
@@ -30,6 +25,12 @@ impl Vm {
                 }
             }
         }
+        if self.world.numerics.single { self.run::<true, false>() } else { self.run::<false, false>() }
+    }
+
+    /// Goes on at `code`, `pc`, `fp`. In single precision the loop leaves all arithmetic on reals to
+    /// `traced`, which rounds. In an arm of a decision it stops where the arm may meet the other.
+    pub(crate) fn run<const SINGLE: bool, const ARM: bool>(&mut self) -> Result<Value, Error> {
         let mut start: *const Instr;
         let mut ip: *const Instr;
         let mut regs: *mut Value;
@@ -138,29 +139,53 @@ impl Vm {
                 }
             }};
         }
-        macro_rules! holds {
-            ($a:expr, $b:expr, $op:tt, $slow:path) => {{
+        // Whether a traced boolean is true; if both arms of the branch can be recorded, the machine
+        // goes on where they meet.
+        macro_rules! decide {
+            ($v:expr, $no:expr) => {{
+                let v = $v;
+                if self.world.joins && v.is_traced() {
+                    let pc = here!();
+                    self.pc = pc;
+                    match self.join(v, pc, $no) {
+                        Ok(None) => {}
+                        Ok(Some(Step::Go)) => {
+                            load!();
+                            continue;
+                        }
+                        Ok(Some(Step::Done(v))) => return Ok(v),
+                        Err(e) => fail!(e),
+                    }
+                }
+                self.world.is_true(v)
+            }};
+        }
+        macro_rules! unless {
+            ($off:expr, $a:expr, $b:expr, $op:tt, $slow:path) => {{
                 let (a, b): (Value, Value) = ($a, $b);
-                if let (Some(x), Some(y)) = (a.as_fixnum(), b.as_fixnum()) {
+                let holds = if let (Some(x), Some(y)) = (a.as_fixnum(), b.as_fixnum()) {
                     x $op y
                 } else if !SINGLE && let (Some(x), Some(y)) = (a.as_real(), b.as_real()) {
                     x $op y
                 } else {
                     let result = attempt!($slow(&mut self.world, a, b));
-                    self.world.is_true(result)
-                }
-            }};
-        }
-        macro_rules! unless {
-            ($off:expr, $test:expr) => {
-                if !$test {
+                    decide!(result, (here!() as isize + 1 + $off as isize) as usize)
+                };
+                if !holds {
                     hop!($off);
                 }
-            };
+            }};
         }
 
         load!();
         loop {
+            if ARM && self.fp == self.arms.level {
+                // SAFETY: both point into the same function's instructions.
+                let pc = unsafe { ip.offset_from(start) as usize };
+                if self.arms.stops_at(self.code, pc) {
+                    return Ok(self.meet_here(pc));
+                }
+            }
             // SAFETY: the last instruction of every path returns, calls in tail position or jumps.
             let instr = unsafe { *ip };
             // SAFETY: as above; one past the last instruction is never read.
@@ -321,7 +346,8 @@ impl Vm {
                         let word = self.world.heap.field(r, 0).packed_bits();
                         let id = (word & 0xFF_FFFF) as u32;
                         let code = &self.codes[id as usize].code;
-                        if code.required == n as u16 && !code.rest {
+                        let meets = ARM && self.fp == self.arms.level && self.may_meet(word);
+                        if code.required == n as u16 && !code.rest && !meets {
                             let need = self.fp + code.registers as usize;
                             if need > self.stack.len() {
                                 attempt!(self.grow_stack(need));
@@ -355,6 +381,10 @@ impl Vm {
                 }
                 Instr::Return { s } => {
                     let v = get!(s);
+                    if ARM && self.fp == self.arms.level {
+                        self.meet_at_return(v);
+                        return Ok(Value::UNSPECIFIED);
+                    }
                     // SAFETY: every frame has its header below it.
                     let h1 = unsafe { *regs.sub(2) }.packed_bits();
                     let delta = (h1 >> 24) as usize;
@@ -390,7 +420,7 @@ impl Vm {
                 }
                 Instr::BrFalse { s, to } => {
                     let v = get!(s);
-                    if v == Value::FALSE || v.is_traced() && !self.world.is_true(v) {
+                    if v == Value::FALSE || v.is_traced() && !decide!(v, to as usize) {
                         jump!(to);
                     }
                 }
@@ -426,35 +456,37 @@ impl Vm {
                 Instr::Gt { d, a, b } => compare!(d, get!(a), get!(b), >, traced::greater),
                 Instr::Le { d, a, b } => compare!(d, get!(a), get!(b), <=, traced::less_equal),
                 Instr::Ge { d, a, b } => compare!(d, get!(a), get!(b), >=, traced::greater_equal),
-                Instr::UnlessNumEq { a, b, off } => unless!(off, holds!(get!(a), get!(b), ==, traced::equal)),
-                Instr::UnlessLt { a, b, off } => unless!(off, holds!(get!(a), get!(b), <, traced::less)),
-                Instr::UnlessGt { a, b, off } => unless!(off, holds!(get!(a), get!(b), >, traced::greater)),
-                Instr::UnlessLe { a, b, off } => unless!(off, holds!(get!(a), get!(b), <=, traced::less_equal)),
-                Instr::UnlessGe { a, b, off } => unless!(off, holds!(get!(a), get!(b), >=, traced::greater_equal)),
+                Instr::UnlessNumEq { a, b, off } => unless!(off, get!(a), get!(b), ==, traced::equal),
+                Instr::UnlessLt { a, b, off } => unless!(off, get!(a), get!(b), <, traced::less),
+                Instr::UnlessGt { a, b, off } => unless!(off, get!(a), get!(b), >, traced::greater),
+                Instr::UnlessLe { a, b, off } => unless!(off, get!(a), get!(b), <=, traced::less_equal),
+                Instr::UnlessGe { a, b, off } => unless!(off, get!(a), get!(b), >=, traced::greater_equal),
                 Instr::UnlessNumEqI { a, i, off } => {
-                    unless!(off, holds!(get!(a), Value::fixnum(i.into()), ==, traced::equal));
+                    unless!(off, get!(a), Value::fixnum(i.into()), ==, traced::equal);
                 }
                 Instr::UnlessLtI { a, i, off } => {
-                    unless!(off, holds!(get!(a), Value::fixnum(i.into()), <, traced::less));
+                    unless!(off, get!(a), Value::fixnum(i.into()), <, traced::less);
                 }
                 Instr::UnlessGtI { a, i, off } => {
-                    unless!(off, holds!(get!(a), Value::fixnum(i.into()), >, traced::greater));
+                    unless!(off, get!(a), Value::fixnum(i.into()), >, traced::greater);
                 }
                 Instr::UnlessLeI { a, i, off } => {
-                    unless!(off, holds!(get!(a), Value::fixnum(i.into()), <=, traced::less_equal));
+                    unless!(off, get!(a), Value::fixnum(i.into()), <=, traced::less_equal);
                 }
                 Instr::UnlessGeI { a, i, off } => {
-                    unless!(off, holds!(get!(a), Value::fixnum(i.into()), >=, traced::greater_equal));
+                    unless!(off, get!(a), Value::fixnum(i.into()), >=, traced::greater_equal);
                 }
                 Instr::UnlessEq { a, b, off } => {
                     let (a, b) = (get!(a), get!(b));
                     let same = if a.is_traced() || b.is_traced() {
                         let same = attempt!(self.world.eq(a, b));
-                        self.world.is_true(same)
+                        decide!(same, (here!() as isize + 1 + off as isize) as usize)
                     } else {
                         self.is_eq(a, b)
                     };
-                    unless!(off, same);
+                    if !same {
+                        hop!(off);
+                    }
                 }
                 Instr::UnlessNull { s, to } => {
                     if !get!(s).is_nil() {

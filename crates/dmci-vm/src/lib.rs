@@ -9,6 +9,7 @@ pub mod deep;
 pub mod environment;
 mod image;
 mod interpret;
+mod join;
 mod limits;
 mod machine;
 pub mod ports;

@@ -2,6 +2,7 @@
 
 use crate::environment::{EnvironmentId, Environments};
 use crate::image::Image;
+use crate::join::Arms;
 use crate::limits::{Cancel, Limits, Numerics};
 use crate::prims;
 use crate::traced::Choices;
@@ -41,6 +42,8 @@ pub struct Vm {
     /// Frames below the stack's own: a continuation object and how much of it is left.
     pub(crate) below: Value,
     pub(crate) below_len: usize,
+    /// Arms of decisions that are being tried.
+    pub(crate) arms: Arms,
     image: Arc<Image>,
     limits: Limits,
     max_slots: usize,
@@ -64,6 +67,7 @@ impl Vm {
             syntax_errors: Vec::new(),
             numerics: Numerics::default(),
             placing: false,
+            joins: false,
             recording: None,
             cancel: Cancel::default(),
             procedure_names: image.procedure_names.clone(),
@@ -79,6 +83,7 @@ impl Vm {
             sites: image.sites.clone(),
             below: Value::FALSE,
             below_len: 0,
+            arms: Arms::default(),
             image: image.clone(),
             limits: Limits::default(),
             max_slots: 0,
@@ -101,6 +106,8 @@ impl Vm {
         self.world.syntax_errors.clear();
         self.world.recording = None;
         self.world.placing = false;
+        self.world.joins = false;
+        self.arms = Arms::default();
         self.codes.truncate(image.codes.len());
         self.constants.truncate(image.constants.len());
         self.sites.truncate(image.sites.len());
@@ -229,6 +236,24 @@ impl Vm {
     /// Looks at fuel, flag, clock and heap; `top` is the end of the live stack.
     #[cold]
     pub(crate) fn poll(&mut self, top: usize) -> Result<(), Error> {
+        if self.arms.running() {
+            return Err(crate::join::left_arm());
+        }
+        self.account()?;
+        if self.world.heap.wants_collection() {
+            let live = self.collect(top);
+            // Close to the limit every collection would free next to nothing.
+            if live > self.limits.heap / 8 - self.limits.heap / 64 {
+                return Err(self.world.heap.out_of_memory());
+            }
+        }
+        self.world.heap.ensure(0)?;
+        self.start_slice();
+        Ok(())
+    }
+
+    /// Looks at fuel, flag and clock, and starts a new slice of steps.
+    pub(crate) fn account(&mut self) -> Result<(), Error> {
         let heap = &self.world.heap;
         let used = (self.slice - heap.poll - heap.poll_taken).max(0) as u64;
         if used > self.fuel_left {
@@ -243,14 +268,6 @@ impl Vm {
             return Err(Diagnostic::error("E0405", format!("the program ran for more than {limit} s"))
                 .help("raise the limit with --time"));
         }
-        if heap.wants_collection() {
-            let live = self.collect(top);
-            // Close to the limit every collection would free next to nothing.
-            if live > self.limits.heap / 8 - self.limits.heap / 64 {
-                return Err(self.world.heap.out_of_memory());
-            }
-        }
-        self.world.heap.ensure(0)?;
         self.start_slice();
         Ok(())
     }

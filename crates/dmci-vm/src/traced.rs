@@ -22,6 +22,7 @@ use crate::world::World;
 use dmci_data::{Diagnostic, Error, Heap, Kind, SpanId, Value, num};
 use dmci_ops::{Build, Op, Type};
 use dmci_tape::{LeafKind, NodeId, Recorder};
+use rustc_hash::FxHashMap;
 
 /// What an evaluation records into.
 #[derive(Debug, Default)]
@@ -38,6 +39,10 @@ pub struct Recording {
     pub limit: usize,
     /// Nodes that have their place already.
     placed: usize,
+    /// Decisions that became joins.
+    pub joined: usize,
+    /// How often arms did not meet, by decision.
+    pub(crate) parted: FxHashMap<u64, u32>,
 }
 
 impl Recording {

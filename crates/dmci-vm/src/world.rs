@@ -31,6 +31,8 @@ pub struct World {
     pub cancel: Cancel,
     /// How numbers are computed.
     pub numerics: Numerics,
+    /// Both arms of a decision on a traced boolean are recorded where they meet again.
+    pub joins: bool,
     /// What is recorded is given its place in the text, which takes time.
     pub placing: bool,
     /// The tape, while there is one.

@@ -2,7 +2,7 @@
 //! what else of the data a recording depends on.
 
 use crate::datum::Datum;
-use dmci_data::{Heap, Kind, Shape, Value};
+use dmci_data::{Kind, Shape, Value};
 use dmci_ops::INT_LIMIT;
 use dmci_tape::{LeafKind, NodeId};
 use dmci_vm::World;
@@ -124,21 +124,6 @@ pub(crate) fn leaves(world: &World, v: Value, name: &str, nodes: &mut Vec<NodeId
     for (i, item) in items.into_iter().enumerate() {
         leaves(world, item, &format!("{name}.{i}"), nodes, names);
     }
-}
-
-/// Numbers in the shape of a traced structure.
-pub(crate) fn shaped(heap: &Heap, v: Value, numbers: &mut impl Iterator<Item = f64>) -> Datum {
-    if let Some(r) = heap.as_kind(v, Kind::Traced) {
-        return match heap.as_tensor(heap.field(r, 1)) {
-            Some((shape, elements)) => Datum::Tensor(shape, numbers.take(elements.len()).collect()),
-            None => Datum::Real(numbers.next().unwrap_or(0.0)),
-        };
-    }
-    if let Some(r) = heap.as_kind(v, Kind::Vector) {
-        return Datum::Vector(heap.fields(r).map(|item| shaped(heap, item, numbers)).collect());
-    }
-    let items = heap.list_items(v).unwrap_or_default();
-    Datum::list(items.into_iter().map(|item| shaped(heap, item, numbers)).collect())
 }
 
 /// The numbers of a result in order: of one number, a tensor, or a list or vector of such, not

@@ -2,7 +2,6 @@
 //!
 //! The program is walked once more, and this time every operation is given its place in the text.
 
-use crate::binding;
 use crate::gradient::{self, GradOptions};
 use crate::interpreter::Interpreter;
 use crate::program::Program;
@@ -31,10 +30,7 @@ impl Interpreter {
 
 fn examine(vm: &mut Vm, program: &Program, options: &GradOptions) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let (value, parameters) = gradient::record(vm, program, options)?;
-    let (mut leaves, mut names) = (Vec::new(), Vec::new());
-    for parameter in &parameters {
-        binding::leaves(&vm.world, parameter.traced, &parameter.name, &mut leaves, &mut names);
-    }
+    let (leaves, names) = gradient::leaves(&parameters);
     let output = vm.world.node_of(value);
     let Some(recording) = &mut vm.world.recording else { return Ok(Vec::new()) };
     let recorder = &mut recording.recorder;

@@ -7,7 +7,7 @@ use crate::program::Program;
 use crate::report::Report;
 use crate::schema::Schema;
 use dmci_data::{Diagnostic, Kind, Origin, Value};
-use dmci_tape::{LeafKind, Tape, adjoints, gradient};
+use dmci_tape::{LeafKind, NodeId, Tape, adjoints, gradient};
 use dmci_vm::{Vm, World};
 
 /// What to differentiate by.
@@ -73,10 +73,28 @@ impl Interpreter {
     }
 }
 
-/// A parameter: its name, and its value with traced numbers inside.
+/// A parameter: its name and value, and the leaves of its numbers with their names.
+///
+/// The traced value itself is not kept: a collection while the program runs moves it.
 pub(crate) struct Parameter {
-    pub name: String,
-    pub traced: Value,
+    name: String,
+    datum: Datum,
+    pub leaves: Vec<NodeId>,
+    pub coordinates: Vec<String>,
+}
+
+impl Parameter {
+    fn new(world: &World, name: &str, datum: Datum, traced: Value) -> Parameter {
+        let (mut leaves, mut coordinates) = (Vec::new(), Vec::new());
+        binding::leaves(world, traced, name, &mut leaves, &mut coordinates);
+        Parameter { name: name.into(), datum, leaves, coordinates }
+    }
+}
+
+/// The leaves of all parameters in order, and the names of their numbers.
+pub(crate) fn leaves(parameters: &[Parameter]) -> (Vec<NodeId>, Vec<String>) {
+    let leaves = parameters.iter().flat_map(|p| p.leaves.iter().copied()).collect();
+    (leaves, parameters.iter().flat_map(|p| p.coordinates.iter().cloned()).collect())
 }
 
 fn differentiate(vm: &mut Vm, program: &Program, options: &GradOptions) -> Result<Gradient, Vec<Diagnostic>> {
@@ -123,11 +141,7 @@ fn finish(
         let message = format!("a gradient needs a program whose value is a number, got {shown}");
         return Err(vec![*Diagnostic::error("E0303", message).help("make a number the value of the last form")]);
     };
-    let mut leaves = Vec::new();
-    let mut coordinates = Vec::new();
-    for parameter in parameters {
-        binding::leaves(world, parameter.traced, &parameter.name, &mut leaves, &mut coordinates);
-    }
+    let (leaves, coordinates) = leaves(parameters);
     let output = world.node_of(value);
     let Some(recording) = &mut world.recording else {
         return Err(vec![*Diagnostic::error("E9901", "the tape is gone")]);
@@ -159,7 +173,7 @@ fn finish(
         hessian
     });
     let mut left = flat.iter().copied();
-    let grad = parameters.iter().map(|p| (p.name.clone(), binding::shaped(&world.heap, p.traced, &mut left))).collect();
+    let grad = parameters.iter().map(|p| (p.name.clone(), binding::filled(&p.datum, &mut left))).collect();
     Ok(Gradient { value: number.to_f64(), grad, coordinates, flat, hessian, output: String::new(), tape })
 }
 
@@ -195,9 +209,9 @@ fn trace_names(
         };
         interpreter::bind(&mut vm.world, name, traced);
         if !run.bindings.iter().any(|(n, _)| n == name) {
-            run.bindings.push((name.clone(), datum));
+            run.bindings.push((name.clone(), datum.clone()));
         }
-        parameters.push(Parameter { name: name.clone(), traced });
+        parameters.push(Parameter::new(&vm.world, name, datum, traced));
     }
     Ok(parameters)
 }
@@ -219,7 +233,7 @@ fn trace_literals(vm: &mut Vm, forms: Value) -> Vec<Parameter> {
                 };
                 let traced = world.traced_leaf(&name, LeafKind::Param, x);
                 world.heap.store(pair, 0, traced);
-                parameters.push(Parameter { name, traced });
+                parameters.push(Parameter::new(world, &name, Datum::Real(x), traced));
             }
             // The car first: literals are numbered in reading order.
             todo.push(cdr);

@@ -50,6 +50,8 @@ pub struct ModelOptions {
     pub run: RunOptions,
     /// Passes over recorded tapes.
     pub passes: Passes,
+    /// Both arms of a decision are recorded where they meet again; otherwise each way is a path.
+    pub joins: bool,
     /// Paths that are kept for each signature; lanes on further ones are walked one by one.
     pub max_paths: usize,
     /// Memory that the paths of a signature may hold, in bytes, roughly.
@@ -66,6 +68,7 @@ impl Default for ModelOptions {
         ModelOptions {
             run: RunOptions::default(),
             passes: Passes::default(),
+            joins: true,
             max_paths: 4096,
             max_path_bytes: 512 << 20,
             outputs: 1,

@@ -163,7 +163,8 @@ fn gradients_flow_through_changed_copies_of_our_evaluator() {
         }
     }
     // An evaluator that means something else by a program has the gradient of what it means.
-    let doubled = changed("(else (lambda (frame) x))", "(else (let ((x (if (real? x) (* 2 x) x))) (lambda (frame) x)))");
+    let doubled =
+        changed("(else (lambda (frame) x))", "(else (let ((x (if (real? x) (* 2 x) x))) (lambda (frame) x)))");
     let got = grad("(* a a 3.)", &doubled, &at[..1], false);
     assert_eq!((got.value, got.flat[0]), (1.2 * 1.2 * 6.0, 2.0 * 6.0 * 1.2));
 }
@@ -179,7 +180,8 @@ fn an_evaluator_may_count_with_traced_numbers() {
            (set! price (cdr (assq 'price bindings)))
            (let ((value (evaluate-program forms (interaction-environment)))) (+ value spent)))"
     );
-    let got = grad("(+ (* a a) (- (* a 3.) 1.))", &evaluator("priced.scm", &text), &[("a", 2.0), ("price", 0.25)], false);
+    let got =
+        grad("(+ (* a a) (- (* a 3.) 1.))", &evaluator("priced.scm", &text), &[("a", 2.0), ("price", 0.25)], false);
     assert_eq!((got.value, got.flat), (10.0, vec![7.0, 4.0]));
 }
 

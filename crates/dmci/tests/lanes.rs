@@ -54,7 +54,8 @@ fn check(text: &str, theta: f64, rows: &[Datum]) -> Model {
 #[test]
 fn a_column_of_integers_is_one_recording() {
     let rows: Vec<Datum> = (-50..50).map(Datum::Integer).collect();
-    for text in ["(* a x)", "(+ a (* x x) (- x 3) (abs x) (max x 2))", "(* a (exp (/ x 10.0)))", "(* a (expt 1.01 x))"] {
+    for text in ["(* a x)", "(+ a (* x x) (- x 3) (abs x) (max x 2))", "(* a (exp (/ x 10.0)))", "(* a (expt 1.01 x))"]
+    {
         assert_eq!(check(text, 1.5, &rows).recordings(), 1, "{text}");
     }
 }

@@ -150,3 +150,47 @@ impl World {
         Ok(i)
     }
 }
+
+/// Selections between the values of two arms.
+impl World {
+    /// The node that is true where a traced boolean is.
+    pub(crate) fn boolean_node(&mut self, v: Value) -> Result<Option<NodeId>, Error> {
+        let plain = self.plain(v);
+        let Some(node) = self.node_of(v).filter(|_| plain.is_boolean()) else { return Ok(None) };
+        let recorder = self.recorder()?;
+        // A boolean may be the negation of its node.
+        let same = (recorder.bits(node) != 0) == plain.is_true();
+        Ok(Some(if same { node } else { recorder.op(Op::Not, &[node]) }))
+    }
+
+    /// The same for any boolean.
+    pub(crate) fn boolean_or_constant(&mut self, v: Value) -> Result<NodeId, Error> {
+        if let Some(node) = self.boolean_node(v)? {
+            return Ok(node);
+        }
+        let truth = self.plain(v).is_true();
+        let recorder = self.recorder()?;
+        let (zero, other) = (recorder.int(0), recorder.int(if truth { 0 } else { 1 }));
+        Ok(recorder.op(Op::IntEq, &[zero, other]))
+    }
+
+    /// The first of two numbers or tensors where `test` holds, else the second; `None` if one cannot
+    /// be a tape value.
+    pub(crate) fn selected(&mut self, op: Op, test: NodeId, a: Value, b: Value) -> Result<Option<Value>, Error> {
+        if op == Op::IntSelect {
+            let (Some(x), Some(y)) = (self.int_node(a)?, self.int_node(b)?) else { return Ok(None) };
+            return self.int_value(op, &[test, x, y]).map(Some);
+        }
+        let (x, y) = (self.value_node(a)?, self.value_node(b)?);
+        let recorder = self.recorder()?;
+        let node = recorder.op(op, &[test, x, y]);
+        let (shape, elements) = (recorder.shape(node), recorder.elements(node).to_vec());
+        let plain = self.plain_value(shape, &elements)?;
+        Ok(Some(self.traced_value(node, plain)))
+    }
+
+    /// A traced value of a node.
+    pub(crate) fn traced_at(&mut self, node: NodeId, plain: Value) -> Value {
+        self.traced_value(node, plain)
+    }
+}

@@ -112,7 +112,7 @@ pub const PRIMITIVES: &[Primitive] = &[
 ];
 
 fn number(world: &World, who: &str, v: Value) -> Result<f64, Error> {
-    num::operand(&world.heap, who, world.plain(v)).map(|n| n.to_f64())
+    num::operand(&world.heap, who, world.fit(world.plain(v))).map(|n| n.to_f64())
 }
 
 /// A real result, on the tape if one of the operands that it varies with is.

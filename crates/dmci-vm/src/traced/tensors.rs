@@ -134,6 +134,12 @@ impl World {
         Ok(self.recorder()?.pack(&nodes, operand.shape))
     }
 
+    /// The node of a number or tensor.
+    pub(super) fn value_node(&mut self, v: Value) -> Result<NodeId, Error> {
+        let shape = self.shape_of(v).unwrap_or_default();
+        self.operand_node(&Operand { shape, parts: vec![v] })
+    }
+
     /// The elements of an operand as they are here.
     fn plain_elements(&self, operand: &Operand) -> Vec<u64> {
         let mut elements = Vec::with_capacity(operand.shape.len());

@@ -1,6 +1,6 @@
 //! One call of a model: lanes are grouped by signature, and each finds its path.
 
-use super::path::{Edge, Path, PathTree, branches_off};
+use super::path::{Edge, Path, PathTree};
 use super::{Batch, Column, Model, Want};
 use crate::binding;
 use crate::datum::Datum;
@@ -177,6 +177,11 @@ impl<'a> Call<'a> {
                 self.run_path(&path, &lanes);
             }
             let mut left = std::mem::take(&mut self.batch.work.left);
+            if let Some(i) = left.iter().position(|l| recorded && l.1 == lanes[0]) {
+                let error = Diagnostic::error("E9901", "a lane does not stay on the path that was recorded for it");
+                self.fail(lanes[0], Box::new(Failure { report: Report::of(*error), output: String::new() }));
+                left.swap_remove(i);
+            }
             left.sort_unstable();
             for group in left.chunk_by(|a, b| a.0 == b.0) {
                 let mut next = self.batch.work.spare.pop().unwrap_or_default();
@@ -277,14 +282,6 @@ impl<'a> Call<'a> {
                 self.batch.walked += 1;
                 self.run_recorded(&path, lane);
                 self.batch.work.left.clear();
-                lanes.pop();
-                continue;
-            }
-            if let Some((index, guard)) = from
-                && !branches_off(&tree.paths[index].guards, &path.guards, guard as usize)
-            {
-                let error = Diagnostic::error("E9901", "a lane did not take the path that it left for");
-                self.fail(lane, Box::new(Failure { report: Report::of(*error), output: String::new() }));
                 lanes.pop();
                 continue;
             }

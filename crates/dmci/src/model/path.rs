@@ -8,7 +8,7 @@ use crate::report::Report;
 use dmci_data::{Diagnostic, Origin};
 use dmci_exec::Staged;
 use dmci_ops::Build;
-use dmci_tape::{Guard, NodeId, Recorder, Tape, gradient, scalar_adjoints};
+use dmci_tape::{NodeId, Recorder, Tape, gradient, scalar_adjoints};
 use dmci_vm::Vm;
 use dmci_vm::traced::Choices;
 use rustc_hash::FxHashMap;
@@ -31,7 +31,6 @@ pub(super) struct PathTree {
 /// One recorded path. Plans are made when they are first wanted.
 #[derive(Debug)]
 pub(super) struct Path {
-    pub guards: Vec<Guard>,
     recorder: Recorder,
     outputs: Vec<NodeId>,
     params: Vec<NodeId>,
@@ -141,6 +140,7 @@ impl Model {
 
     fn walk(&self, vm: &mut Vm, params: &[f64], row: &[Datum]) -> Result<Path, Vec<Diagnostic>> {
         vm.world.start_recording(crate::gradient::TAPE_LIMIT);
+        vm.world.joins = self.options.joins;
         let mut run = self.options.run.clone();
         let mut numbers = params.iter().copied();
         let (mut leaves, mut names) = (Vec::new(), Vec::new());
@@ -174,7 +174,6 @@ impl Model {
             return Err(vec![*Diagnostic::error("E9901", "the tape is gone")]);
         };
         Ok(Path {
-            guards: recording.recorder.tape().guards.clone(),
             recorder: recording.recorder,
             outputs,
             params: leaves,
@@ -183,15 +182,4 @@ impl Model {
             plans: Default::default(),
         })
     }
-}
-
-/// Whether a path is the same up to a guard and different there: it went the other way, or has
-/// pinned another value.
-pub(super) fn branches_off(old: &[Guard], new: &[Guard], guard: usize) -> bool {
-    old.len() > guard
-        && new.len() > guard
-        && old[..guard] == new[..guard]
-        && (old[guard].node == new[guard].node && old[guard].outcome != new[guard].outcome
-            // The value itself is a constant of the tape, new or not, so the comparison may have moved.
-            || old[guard].pinned && new[guard].pinned)
 }

@@ -1,0 +1,299 @@
+//! Joins: both arms of a decision on a traced boolean are recorded from the same state of the
+//! machine, and go on as one where they meet again.
+//!
+//! An arm ends where its frame returns, where it enters a procedure of the program in place of its
+//! frame, at the head of a loop around the decision, or where the compiler knows that both arms go
+//! on. If both end at the same place, without output and errors, and the values that they pass and
+//! the stores that they made differ only in numbers and booleans, these become selections by the
+//! boolean. Anything else stays a guard, and the machine is as if nothing had been tried.
+
+use crate::calls::Step;
+use crate::machine::Vm;
+use crate::world::NAMED;
+use dmci_compile::bytecode::Reg;
+use dmci_data::{Diagnostic, Error, Store, Value};
+use dmci_tape::NodeId;
+
+mod merge;
+
+/// Calls and loop edges of both arms together, with all decisions inside.
+const BUDGET: i64 = 3000;
+
+/// Nodes that the arms of one decision may record.
+const MOST_NODES: usize = 4096;
+
+/// Decisions inside of arms inside of arms ...
+const DEEPEST: u32 = 12;
+
+/// A decision whose arms did not meet so often is a guard from then on.
+const PATIENCE: u32 = 3;
+
+/// Where an arm ended, and the values that it passes on.
+#[derive(Clone, Debug, PartialEq)]
+enum End {
+    /// Its frame returns.
+    Return,
+    /// It enters a procedure in place of its frame: the procedure, then the arguments.
+    Enter,
+    /// It comes to an instruction of its frame.
+    At(u32),
+}
+
+/// Arms that are being tried: the innermost.
+#[derive(Clone, Debug)]
+pub(crate) struct Arms {
+    /// The frame of the decision; no frame if none is tried.
+    pub level: usize,
+    code: u32,
+    /// Instructions at which it ends, with the registers of what it passes on.
+    stops: Vec<(u32, Vec<Reg>)>,
+    end: Option<(End, Vec<Value>)>,
+    depth: u32,
+}
+
+impl Default for Arms {
+    fn default() -> Self {
+        Arms { level: usize::MAX, code: 0, stops: Vec::new(), end: None, depth: 0 }
+    }
+}
+
+impl Arms {
+    /// Whether an arm is running.
+    pub fn running(&self) -> bool {
+        self.level != usize::MAX
+    }
+
+    /// Whether the arm ends at this instruction.
+    pub fn stops_at(&self, code: u32, pc: usize) -> bool {
+        code == self.code && self.stops.iter().any(|s| s.0 as usize == pc)
+    }
+}
+
+/// The error that ends an arm that cannot be joined; nobody sees it.
+pub(crate) fn left_arm() -> Error {
+    Diagnostic::error("E9901", "an arm of a decision was left")
+}
+
+/// What an arm did.
+struct Outcome {
+    end: End,
+    values: Vec<Value>,
+    stores: Vec<Store>,
+    guards: std::ops::Range<usize>,
+}
+
+/// The state from which both arms start.
+struct Start {
+    fp: usize,
+    pc: usize,
+    code: u32,
+    frame: Vec<Value>,
+    random: u64,
+    output: usize,
+    handlers: Value,
+    winders: Value,
+    stores: usize,
+    mark: usize,
+    nodes: usize,
+    guards: usize,
+}
+
+impl Vm {
+    /// Whether a procedure is one of the program's, at whose entry arms may meet.
+    pub(crate) fn may_meet(&self, word: u64) -> bool {
+        word & NAMED != 0 || self.codes[(word & 0xFF_FFFF) as usize].user
+    }
+
+    /// Ends an arm at the entry of the procedure in the frame.
+    pub(crate) fn meet_at_entry(&mut self, n: usize) -> Step {
+        let values = self.stack[self.fp - 1..self.fp + n].to_vec();
+        self.arms.end = Some((End::Enter, values));
+        Step::Done(Value::UNSPECIFIED)
+    }
+
+    /// Ends an arm with the value that its frame returns.
+    pub(crate) fn meet_at_return(&mut self, v: Value) -> Step {
+        self.arms.end = Some((End::Return, vec![v]));
+        Step::Done(Value::UNSPECIFIED)
+    }
+
+    /// Ends an arm at an instruction.
+    pub(crate) fn meet_here(&mut self, pc: usize) -> Value {
+        let stop = self.arms.stops.iter().find(|s| s.0 as usize == pc);
+        let values = stop.map_or(Vec::new(), |s| s.1.iter().map(|&r| self.stack[self.fp + r as usize]).collect());
+        self.arms.end = Some((End::At(pc as u32), values));
+        Value::UNSPECIFIED
+    }
+
+    /// Tries to join the arms of the branch at `branch`, which goes on behind it if `test` is true and
+    /// at `no` otherwise. `None` if that cannot be done.
+    pub(crate) fn join(&mut self, test: Value, branch: usize, no: usize) -> Result<Option<Step>, Error> {
+        let key = self.decision_key(branch);
+        let Some(recording) = &self.world.recording else { return Ok(None) };
+        if self.arms.depth >= DEEPEST || recording.parted.get(&key).is_some_and(|&n| n >= PATIENCE) {
+            return Ok(None);
+        }
+        let Some(node) = self.world.boolean_node(test)? else { return Ok(None) };
+        let outermost = !self.arms.running();
+        if outermost {
+            // Nothing may move while arms run, and their steps must fit into what is left.
+            if self.world.heap.wants_collection() {
+                self.world.heap.postpone_collection();
+            }
+            if self.world.heap.poll < BUDGET {
+                self.account()?;
+            }
+        }
+        let poll = self.world.heap.poll;
+        if outermost {
+            if poll < BUDGET {
+                return Ok(None);
+            }
+            self.world.heap.poll = BUDGET;
+        }
+        let start = self.save();
+        let arms = self.arms_of(&start, branch);
+        let outer = std::mem::replace(&mut self.arms, arms);
+        self.arms.depth = outer.depth + 1;
+        let yes = self.try_arm(&start, branch + 1);
+        let other = if yes.is_some() { self.try_arm(&start, no) } else { None };
+        self.arms = outer;
+        let merged = match (&yes, &other) {
+            (Some(yes), Some(other)) if yes.end == other.end => self.merge(node, &start, yes, other),
+            _ => None,
+        };
+        if outermost {
+            let spent = BUDGET - self.world.heap.poll;
+            self.world.heap.poll = (poll - spent).max(0);
+            self.world.heap.forget_stores();
+        }
+        let (Some(yes), Some(values)) = (yes, merged) else {
+            self.restore(&start);
+            if let Some(recording) = &mut self.world.recording {
+                recording.recorder.truncate(start.nodes);
+                recording.recorder.truncate_guards(start.guards);
+                *recording.parted.entry(key).or_default() += 1;
+            }
+            return Ok(None);
+        };
+        if let Some(recording) = &mut self.world.recording {
+            recording.joined += 1;
+        }
+        self.go_on(&start, yes.end, &values).map(Some)
+    }
+
+    /// What a decision is known by: its place in the user's text, or else in the code.
+    fn decision_key(&self, branch: usize) -> u64 {
+        match self.place(branch).0 {
+            0 => (self.code as u64) << 32 | branch as u64 | 1 << 63,
+            place => place as u64,
+        }
+    }
+
+    fn save(&mut self) -> Start {
+        let registers = self.codes[self.code as usize].code.registers as usize;
+        let end = (self.fp + registers).min(self.stack.len());
+        let heap = &mut self.world.heap;
+        let (nodes, guards) =
+            self.world.recording.as_ref().map_or((0, 0), |r| (r.recorder.len(), r.recorder.guard_count()));
+        Start {
+            fp: self.fp,
+            pc: self.pc,
+            code: self.code,
+            frame: self.stack[self.fp - 3..end].to_vec(),
+            random: self.world.random,
+            output: self.world.output.text.len(),
+            handlers: self.world.handlers,
+            winders: self.world.winders,
+            stores: heap.log_stores(),
+            mark: heap.mark(),
+            nodes,
+            guards,
+        }
+    }
+
+    fn restore(&mut self, start: &Start) {
+        (self.fp, self.pc, self.code) = (start.fp, start.pc, start.code);
+        self.stack[start.fp - 3..start.fp - 3 + start.frame.len()].copy_from_slice(&start.frame);
+        self.world.random = start.random;
+        self.world.output.text.truncate(start.output);
+        self.world.handlers = start.handlers;
+        self.world.winders = start.winders;
+        self.world.error_place = None;
+    }
+
+    /// Where the arms of a branch may end inside of its frame.
+    fn arms_of(&self, start: &Start, branch: usize) -> Arms {
+        let code = &self.codes[start.code as usize].code;
+        let around = code.labels.iter().filter(|l| l.0 as usize <= branch);
+        let mut stops: Vec<(u32, Vec<Reg>)> = around.map(|l| (l.0, l.1.to_vec())).collect();
+        if let Ok(i) = code.meetings.binary_search_by_key(&(branch as u32), |m| m.branch) {
+            stops.push((code.meetings[i].at, vec![code.meetings[i].value]));
+        }
+        Arms { level: start.fp, code: start.code, stops, end: None, depth: 0 }
+    }
+
+    /// Runs an arm from an instruction of the decision's frame to its end; the machine is then as
+    /// before, but for what was recorded and made. `None` if it has no end that can be joined.
+    fn try_arm(&mut self, start: &Start, pc: usize) -> Option<Outcome> {
+        let guards = self.world.recording.as_ref().map_or(0, |r| r.recorder.guard_count());
+        self.pc = pc;
+        self.arms.end = None;
+        let run = if self.world.numerics.single { self.run::<true, true>() } else { self.run::<false, true>() };
+        let end = self.arms.end.take();
+        let quiet = self.world.output.text.len() == start.output
+            && self.world.random == start.random
+            && self.world.handlers == start.handlers
+            && self.world.winders == start.winders;
+        let stores = self.world.heap.undo_stores(start.stores, start.mark);
+        self.restore(start);
+        let (nodes, after) =
+            self.world.recording.as_ref().map_or((0, 0), |r| (r.recorder.len(), r.recorder.guard_count()));
+        let (end, values) = end.filter(|_| run.is_ok() && quiet && nodes - start.nodes <= MOST_NODES)?;
+        Some(Outcome { end, values, stores, guards: guards..after })
+    }
+
+    /// Makes one state of two: the values that are passed on, with the stores done.
+    fn merge(&mut self, test: NodeId, start: &Start, yes: &Outcome, no: &Outcome) -> Option<Vec<Value>> {
+        if yes.values.len() != no.values.len() {
+            return None;
+        }
+        if let Some(recording) = &mut self.world.recording {
+            recording.recorder.condition_guards(yes.guards.clone(), test, true);
+            recording.recorder.condition_guards(no.guards.clone(), test, false);
+        }
+        let mut merger = merge::Merger::new(&mut self.world, test, start.mark);
+        let pairs = yes.values.iter().zip(&no.values);
+        let values = pairs.map(|(&a, &b)| merger.value(a, b)).collect::<Option<Vec<_>>>()?;
+        let stores = merger.stores(&yes.stores, &no.stores)?;
+        for (store, word) in stores {
+            self.world.heap.redo_store(store, word);
+        }
+        Some(values)
+    }
+
+    /// Goes on behind the arms.
+    fn go_on(&mut self, start: &Start, end: End, values: &[Value]) -> Result<Step, Error> {
+        self.restore(start);
+        match end {
+            End::Return => Ok(self.return_value(values[0])),
+            End::Enter => {
+                let need = self.fp + values.len() + 1;
+                if need > self.stack.len() {
+                    self.grow_stack(need)?;
+                }
+                self.stack[self.fp - 1..self.fp - 1 + values.len()].copy_from_slice(values);
+                self.enter(values.len() - 1)
+            }
+            End::At(pc) => {
+                let stops = self.arms_of(start, start.pc).stops;
+                let registers = stops.iter().find(|s| s.0 == pc).map_or(&[][..], |s| &s.1);
+                for (&r, &v) in registers.iter().zip(values) {
+                    self.stack[start.fp + r as usize] = v;
+                }
+                self.pc = pc as usize;
+                Ok(Step::Go)
+            }
+        }
+    }
+}
