@@ -167,4 +167,4 @@ macro_rules! groups {
     };
 }
 
-groups! { syntax forms names types values limits settings files tables fits usage evaluators }
+groups! { syntax forms names types values tensors gradients limits settings files tables fits usage evaluators }

@@ -127,7 +127,7 @@ impl Kernel {
                     }
                 }
             }
-            Kernel::Put(map) => put(out, a.bits, &maps[map as usize], layout),
+            Kernel::Put(map) => put(out, a.bits, &maps[map as usize], layout, &mut scratch.written),
             Kernel::Index => {
                 for l in 0..n {
                     let (count, place) = (shape.len(), b.bits[l] as i64);
@@ -176,9 +176,11 @@ impl Kernel {
             Shape::Matrix(n, _) => n as usize,
             _ => 1,
         };
-        let mut x = vec![0.0; a.shape.len()];
-        let mut y = vec![0.0; b.shape.len()];
-        let mut z = vec![0.0; shape.len()];
+        let [mut x, mut y, mut z] = std::mem::take(&mut scratch.lane);
+        for (list, len) in [(&mut x, a.shape.len()), (&mut y, b.shape.len()), (&mut z, shape.len())] {
+            list.clear();
+            list.resize(len, 0.0);
+        }
         let gather = |to: &mut [f64], from: &[u64], l: usize| {
             to.iter_mut().enumerate().for_each(|(e, v)| *v = f64::from_bits(from[e * width + l]));
         };
@@ -201,6 +203,7 @@ impl Kernel {
             }
             z.iter().enumerate().for_each(|(e, &v)| out[e * width + l] = canonical(v));
         }
+        scratch.lane = [x, y, z];
     }
 }
 
@@ -212,9 +215,15 @@ fn transpose_square(x: &mut [f64], n: usize) {
     }
 }
 
-fn put(out: &mut [u64], a: &[u64], map: &[u32], Layout { width: w, lanes: n, single }: Layout) {
-    let elements = out.len() / w;
-    let mut written = vec![false; elements];
+fn put(
+    out: &mut [u64],
+    a: &[u64],
+    map: &[u32],
+    Layout { width: w, lanes: n, single }: Layout,
+    written: &mut Vec<bool>,
+) {
+    written.clear();
+    written.resize(out.len() / w, false);
     for (e, &to) in map.iter().enumerate().filter(|(_, to)| **to != NONE) {
         let row = &mut out[to as usize * w..][..n];
         let from = &a[e * w..][..n];

@@ -9,9 +9,13 @@ fn fit<const S: bool>(x: f64) -> f64 {
     if S { x as f32 as f64 } else { x }
 }
 
-/// Memory for a factorisation, reused between calls.
+/// Memory for kernels, reused between calls.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
+    /// Operands and result of one lane.
+    pub(crate) lane: [Vec<f64>; 3],
+    /// Which elements have been written.
+    pub(crate) written: Vec<bool>,
     lu: Vec<f64>,
     order: Vec<usize>,
     column: Vec<f64>,

@@ -48,12 +48,14 @@ pub(crate) struct Arms {
     /// Instructions at which it ends, with the registers of what it passes on.
     stops: Vec<(u32, Vec<Reg>)>,
     end: Option<(End, Vec<Value>)>,
+    /// Whether it ends at the entry of a procedure.
+    at_entries: bool,
     depth: u32,
 }
 
 impl Default for Arms {
     fn default() -> Self {
-        Arms { level: usize::MAX, code: 0, stops: Vec::new(), end: None, depth: 0 }
+        Arms { level: usize::MAX, code: 0, stops: Vec::new(), end: None, at_entries: true, depth: 0 }
     }
 }
 
@@ -101,7 +103,7 @@ struct Start {
 impl Vm {
     /// Whether a procedure is one of the program's, at whose entry arms may meet.
     pub(crate) fn may_meet(&self, word: u64) -> bool {
-        word & NAMED != 0 || self.codes[(word & 0xFF_FFFF) as usize].user
+        self.arms.at_entries && (word & NAMED != 0 || self.codes[(word & 0xFF_FFFF) as usize].user)
     }
 
     /// Ends an arm at the entry of the procedure in the frame.
@@ -155,23 +157,22 @@ impl Vm {
         let arms = self.arms_of(&start, branch);
         let outer = std::mem::replace(&mut self.arms, arms);
         self.arms.depth = outer.depth + 1;
-        let yes = self.try_arm(&start, branch + 1);
-        let other = if yes.is_some() { self.try_arm(&start, no) } else { None };
+        let mut joined = self.try_arms(node, &start, (branch + 1, no));
+        if joined.is_none() {
+            // One arm may call where the other one returns: then both return in the end.
+            self.forget(&start);
+            self.arms.at_entries = false;
+            joined = self.try_arms(node, &start, (branch + 1, no));
+        }
         self.arms = outer;
-        let merged = match (&yes, &other) {
-            (Some(yes), Some(other)) if yes.end == other.end => self.merge(node, &start, yes, other),
-            _ => None,
-        };
         if outermost {
             let spent = BUDGET - self.world.heap.poll;
             self.world.heap.poll = (poll - spent).max(0);
             self.world.heap.forget_stores();
         }
-        let (Some(yes), Some(values)) = (yes, merged) else {
-            self.restore(&start);
+        let Some((end, values)) = joined else {
+            self.forget(&start);
             if let Some(recording) = &mut self.world.recording {
-                recording.recorder.truncate(start.nodes);
-                recording.recorder.truncate_guards(start.guards);
                 *recording.parted.entry(key).or_default() += 1;
             }
             return Ok(None);
@@ -179,15 +180,38 @@ impl Vm {
         if let Some(recording) = &mut self.world.recording {
             recording.joined += 1;
         }
-        self.go_on(&start, yes.end, &values).map(Some)
+        self.go_on(&start, end, &values).map(Some)
     }
 
-    /// What a decision is known by: its place in the user's text, or else in the code.
-    fn decision_key(&self, branch: usize) -> u64 {
-        match self.place(branch).0 {
-            0 => (self.code as u64) << 32 | branch as u64 | 1 << 63,
-            place => place as u64,
+    /// Runs both arms and makes one state of what they did, if they end at the same place.
+    fn try_arms(&mut self, test: NodeId, start: &Start, (yes, no): (usize, usize)) -> Option<(End, Vec<Value>)> {
+        let yes = self.try_arm(start, yes)?;
+        let no = self.try_arm(start, no)?;
+        if yes.end != no.end {
+            return None;
         }
+        let values = self.merge(test, start, &yes, &no)?;
+        Some((yes.end, values))
+    }
+
+    /// Forgets what arms have recorded.
+    fn forget(&mut self, start: &Start) {
+        self.restore(start);
+        if let Some(recording) = &mut self.world.recording {
+            recording.recorder.truncate(start.nodes);
+            recording.recorder.truncate_guards(start.guards);
+        }
+    }
+
+    /// What a decision is known by: its place in the code, and the procedure that runs it, since the
+    /// evaluator has one procedure for each `if` of the program.
+    fn decision_key(&mut self, branch: usize) -> u64 {
+        let procedure = self.stack[self.fp - 1].as_closure();
+        let identity = match procedure {
+            Some(r) if !self.codes[self.code as usize].user => self.world.heap.identity(r),
+            _ => 0,
+        };
+        (identity as u64) << 40 ^ (self.code as u64) << 20 ^ branch as u64
     }
 
     fn save(&mut self) -> Start {
@@ -230,7 +254,7 @@ impl Vm {
         if let Ok(i) = code.meetings.binary_search_by_key(&(branch as u32), |m| m.branch) {
             stops.push((code.meetings[i].at, vec![code.meetings[i].value]));
         }
-        Arms { level: start.fp, code: start.code, stops, end: None, depth: 0 }
+        Arms { level: start.fp, code: start.code, stops, end: None, at_entries: true, depth: 0 }
     }
 
     /// Runs an arm from an instruction of the decision's frame to its end; the machine is then as

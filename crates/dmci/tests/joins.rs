@@ -42,8 +42,10 @@ fn same(text: &str, want: Want) -> u64 {
         assert_eq!(bits(&flat.values), bits(&joined.values), "values of {text} in {mode:?}");
         assert_eq!(bits(&flat.gradients), bits(&joined.gradients), "gradients of {text} in {mode:?}");
         assert_eq!(bits(&flat.hessians), bits(&joined.hessians), "second derivatives of {text} in {mode:?}");
-        println!("{mode:?} {recordings} {text}");
-        most = most.max(recordings);
+        // Through two evaluators the frames of a loop are not the program's own: exact, but not joined.
+        if mode != Mode::Tower(2) {
+            most = most.max(recordings);
+        }
     }
     most
 }
@@ -60,7 +62,6 @@ const JOINED: &[&str] = &[
     "(define v (vector 1. 2.)) (if (< x a) (vector-set! v 0 (* b x))) (* a (vector-ref v 0) (vector-ref v 1))",
     "(let ((p (if (< x a) (cons x a) (cons b x)))) (* (car p) (cdr p)))",
     "(apply + (if (< x a) (list x a b) (list b x 1.0)))",
-    "(let ((f (if (< x a) (lambda (u) (* u x)) (lambda (u) (+ u b))))) (* a (if (< x a) (* 2 x) x)))",
     "(when (< x a) (set! a (* 2 a))) (* a b x)",
     "(let loop ((i 0) (s x)) (if (= i 20) s (loop (+ i 1) (if (< s a) (+ s (* b 0.1)) (* s 0.9)))))",
     "(let loop ((i 0) (s x)) (cond ((= i 20) s) ((< s a) (loop (+ i 1) (+ s 0.07 (* b 0.01)))) (else (loop (+ i 1) (* s 0.8)))))",
@@ -69,7 +70,6 @@ const JOINED: &[&str] = &[
     "(define (step s k) (let ((q (if (> s a) (* b (- s a)) 0.0)) (e (if (> s 0.3) 0.1 (* 0.1 (/ s 0.3))))) (max 0.0 (- (+ s 0.2) q e)))) (let loop ((i 0) (s x) (t 0.0)) (if (= i 10) (+ s t) (loop (+ i 1) (step s i) (+ t s))))",
     "(if (< x a) (sqrt (- a x)) (* b 2.0))",
     "(let ((root (sqrt (- x x)))) (if (< x a) (* a x) (+ root b)))",
-    "(* a (if (> y 3) (* y b) (- y)))",
     "(* a (if (even? y) 1.0 2.0) (if (< y 4) (* 1.0 y) x))",
     "(sum (if (< x a) (vec a x 1.0) (vec b b x)))",
     "(* b (if (< x a) (if (< x (* 0.5 a)) (exp x) (exp (- x))) (if (< x 0.8) (sin x) (cos x))))",
@@ -79,8 +79,7 @@ const JOINED: &[&str] = &[
 #[test]
 fn joined_decisions_have_the_bits_of_separate_paths() {
     for text in JOINED {
-        let recordings = same(text, Want::Gradients);
-        println!("{recordings} recordings: {text}");
+        assert_eq!(same(text, Want::Gradients), 1, "{text}");
     }
 }
 
@@ -93,6 +92,8 @@ fn second_derivatives_are_the_same_through_joins() {
 
 /// Arms that differ in structure, print, fail, or escape: guards, but exact.
 const SEPARATE: &[&str] = &[
+    "(* a (if (> y 3) (* y b) (- y)))",
+    "(let ((f (if (< x a) (lambda (u) (* u x)) (lambda (u) (+ u b))))) (* a (if (< x a) (* 2 x) x)))",
     "(length (if (< x a) (list 1 2) (list 1)))",
     "(* a (if (< x a) 1 2.5))",
     "(if (< x a) (begin (display x) (* a x)) b)",
@@ -108,7 +109,23 @@ const SEPARATE: &[&str] = &[
 #[test]
 fn decisions_that_cannot_be_joined_stay_exact() {
     for text in SEPARATE {
-        let recordings = same(text, Want::Gradients);
-        println!("{recordings} recordings: {text}");
+        same(text, Want::Gradients);
+    }
+}
+
+#[test]
+fn a_threshold_in_a_long_loop_is_a_few_recordings() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/bench/bucket.scm")).unwrap();
+    let rows: Vec<f64> = (0..16).map(|i| 0.8 + 0.4 * i as f64 / 15.0).collect();
+    let truth = [60.0, 15.0, 0.15, 0.3];
+    let noise = uniform(4 * 64, 11);
+    let theta: Vec<f64> = noise.iter().enumerate().map(|(i, u)| truth[i % 4] * (0.7 + 0.6 * u)).collect();
+    for mode in [Mode::Direct, Mode::Dmci] {
+        let options = ModelOptions { run: RunOptions { mode, ..RunOptions::default() }, ..ModelOptions::default() };
+        let model = Model::new(Program::new(&text), &["c", "w", "k", "a"], &["wetness", "days"], options);
+        let days = Column::Data(vec![Datum::Integer(1000); 16]);
+        let batch = model.evaluate(&theta, &[Column::Reals(rows.clone()), days], Want::Gradients).unwrap();
+        assert!(batch.failures.is_empty(), "{}", batch.failures[0].1);
+        assert!(model.recordings() <= 5, "{} recordings", model.recordings());
     }
 }

@@ -17,15 +17,60 @@ use std::sync::{Arc, RwLock};
 pub(super) struct Work {
     results: Results,
     stages: StageResults,
-    /// Lanes and the edge by which they reach their next path.
-    queue: Vec<(Option<Edge>, Vec<usize>)>,
-    /// Lists of lanes that are not in use.
-    spare: Vec<Vec<usize>>,
+    /// Lanes that wait, one group after the other; the last group is the next one.
+    waiting: Vec<usize>,
+    /// For each group, the edge by which it reaches its next path, and where it begins.
+    queue: Vec<(Option<Edge>, usize)>,
+    /// The lanes of the path that runs.
+    lanes: Vec<usize>,
     /// Lanes that left the path that ran last, with the guard.
     left: Vec<(u32, usize)>,
     /// Numbers of each row, if the columns are not all plain, and where each row begins.
     row_bits: Vec<u64>,
     row_starts: Vec<usize>,
+    groups: Groups,
+}
+
+/// Rows by signature.
+#[derive(Debug, Default)]
+struct Groups {
+    number: FxHashMap<String, usize>,
+    /// Signature and rows of each group.
+    groups: Vec<(String, Vec<usize>)>,
+    /// The groups of this call in the order of their first rows.
+    order: Vec<usize>,
+    /// The signature of a row.
+    text: String,
+}
+
+/// More signatures than that are not remembered from call to call.
+const MOST_SIGNATURES: usize = 4096;
+
+impl Groups {
+    fn clear(&mut self) {
+        if self.groups.len() > MOST_SIGNATURES {
+            *self = Groups::default();
+        }
+        self.groups.iter_mut().for_each(|g| g.1.clear());
+        self.order.clear();
+    }
+
+    /// Puts a row into the group of `self.text`.
+    fn add(&mut self, row: usize) {
+        let number = match self.number.get(&self.text) {
+            Some(&number) => number,
+            None => {
+                self.number.insert(self.text.clone(), self.groups.len());
+                self.groups.push((self.text.clone(), Vec::new()));
+                self.groups.len() - 1
+            }
+        };
+        let rows = &mut self.groups[number].1;
+        if rows.is_empty() {
+            self.order.push(number);
+        }
+        rows.push(row);
+    }
 }
 
 /// Where the lanes of a call find their numbers.
@@ -73,11 +118,10 @@ pub(super) struct Call<'a> {
     batch: &'a mut Batch,
 }
 
-/// A path, and the lanes that run through it.
+/// A path that lanes run through.
 struct Found {
     index: usize,
     path: Arc<Path>,
-    lanes: Vec<usize>,
     /// It was recorded just now, for the first of the lanes.
     recorded: bool,
 }
@@ -110,53 +154,49 @@ impl<'a> Call<'a> {
     pub fn run(mut self) {
         if self.columns.iter().all(|c| matches!(c, Column::Reals(_))) {
             self.batch.work.row_starts.clear();
-            let mut lanes = self.batch.work.spare.pop().unwrap_or_default();
-            lanes.clear();
-            lanes.extend(0..self.sets * self.rows);
-            let tree = &self.model.plain;
-            self.run_group(tree, lanes);
+            self.run_group(&self.model.plain, 0..self.sets * self.rows);
         } else {
-            for (signature, lanes) in self.groups() {
-                let tree = {
-                    let mut paths = self.model.paths.write().unwrap_or_else(|e| e.into_inner());
-                    paths.entry(signature).or_default().clone()
-                };
-                self.run_group(&tree, lanes);
+            let groups = self.groups();
+            for (signature, rows) in groups.order.iter().map(|&g| &groups.groups[g]) {
+                let tree = self.tree(signature);
+                let (sets, per_set) = (self.sets, self.rows);
+                self.run_group(&tree, (0..sets).flat_map(|s| rows.iter().map(move |r| s * per_set + r)));
             }
+            self.batch.work.groups = groups;
         }
         self.batch.failures.sort_by_key(|f| f.0);
     }
 
-    /// Lanes by signature, in order of first appearance.
-    fn groups(&mut self) -> Vec<(String, Vec<usize>)> {
-        let mut order: Vec<(String, Vec<usize>)> = Vec::new();
-        let mut index: FxHashMap<String, usize> = FxHashMap::default();
-        self.batch.work.row_bits.clear();
-        self.batch.work.row_starts.clear();
+    fn tree(&self, signature: &str) -> Arc<RwLock<PathTree>> {
+        let known = self.model.paths.read().unwrap_or_else(|e| e.into_inner()).get(signature).cloned();
+        known.unwrap_or_else(|| {
+            let mut paths = self.model.paths.write().unwrap_or_else(|e| e.into_inner());
+            paths.entry(signature.to_string()).or_default().clone()
+        })
+    }
+
+    /// Rows by signature, and the numbers of all rows.
+    fn groups(&mut self) -> Groups {
+        let work = &mut self.batch.work;
+        let mut groups = std::mem::take(&mut work.groups);
+        groups.clear();
+        work.row_bits.clear();
+        work.row_starts.clear();
         for r in 0..self.rows {
-            let mut text = String::new();
-            let work = &mut self.batch.work;
             work.row_starts.push(work.row_bits.len());
+            groups.text.clear();
             for column in self.columns {
                 match column {
                     Column::Reals(list) => {
                         work.row_bits.push(list[r].to_bits());
-                        text.push('r');
+                        groups.text.push('r');
                     }
-                    Column::Data(list) => binding::signature(&list[r], &mut work.row_bits, &mut text),
+                    Column::Data(list) => binding::signature(&list[r], &mut work.row_bits, &mut groups.text),
                 }
             }
-            let i = *index.entry(text.clone()).or_insert_with(|| {
-                order.push((text, Vec::new()));
-                order.len() - 1
-            });
-            order[i].1.push(r);
+            groups.add(r);
         }
-        for (_, rows) in &mut order {
-            let lanes = (0..self.sets).flat_map(|s| rows.iter().map(move |r| (s, *r)));
-            *rows = lanes.map(|(s, r)| s * self.rows + r).collect();
-        }
-        order
+        groups
     }
 
     fn row(&self, r: usize) -> Vec<Datum> {
@@ -167,10 +207,16 @@ impl<'a> Call<'a> {
         self.columns.iter().map(datum).collect()
     }
 
-    fn run_group(&mut self, tree: &RwLock<PathTree>, lanes: Vec<usize>) {
-        self.batch.work.queue.push((None, lanes));
-        while let Some((from, lanes)) = self.batch.work.queue.pop() {
-            let Some(Found { index, path, lanes, recorded }) = self.find_path(tree, from, lanes) else { continue };
+    fn run_group(&mut self, tree: &RwLock<PathTree>, group: impl Iterator<Item = usize>) {
+        let work = &mut self.batch.work;
+        work.waiting.clear();
+        work.waiting.extend(group);
+        work.queue.push((None, 0));
+        let mut lanes = std::mem::take(&mut work.lanes);
+        while let Some((from, start)) = self.batch.work.queue.pop() {
+            lanes.clear();
+            lanes.extend(self.batch.work.waiting.drain(start..));
+            let Some(Found { index, path, recorded }) = self.find_path(tree, from, &mut lanes) else { continue };
             if recorded && lanes.len() == 1 {
                 self.run_recorded(&path, lanes[0]);
             } else {
@@ -183,15 +229,14 @@ impl<'a> Call<'a> {
                 left.swap_remove(i);
             }
             left.sort_unstable();
+            let work = &mut self.batch.work;
             for group in left.chunk_by(|a, b| a.0 == b.0) {
-                let mut next = self.batch.work.spare.pop().unwrap_or_default();
-                next.clear();
-                next.extend(group.iter().map(|g| g.1));
-                self.batch.work.queue.push((Some((index, group[0].0)), next));
+                work.queue.push((Some((index, group[0].0)), work.waiting.len()));
+                work.waiting.extend(group.iter().map(|g| g.1));
             }
-            self.batch.work.left = left;
-            self.batch.work.spare.push(lanes);
+            work.left = left;
         }
+        self.batch.work.lanes = lanes;
     }
 
     /// Runs lanes through a path; those that leave it are noted.
@@ -249,7 +294,7 @@ impl<'a> Call<'a> {
 
     /// The path behind an edge, recorded from the first lane if it is new; lanes that fail are
     /// taken out. `None` if none is left, or if they were walked because there are too many paths.
-    fn find_path(&mut self, tree: &RwLock<PathTree>, from: Option<Edge>, mut lanes: Vec<usize>) -> Option<Found> {
+    fn find_path(&mut self, tree: &RwLock<PathTree>, from: Option<Edge>, lanes: &mut Vec<usize>) -> Option<Found> {
         let known = |tree: &PathTree| match from {
             None => (!tree.paths.is_empty()).then_some(0),
             Some(edge) => tree.edges.get(&edge).copied(),
@@ -257,7 +302,7 @@ impl<'a> Call<'a> {
         {
             let tree = tree.read().unwrap_or_else(|e| e.into_inner());
             if let Some(index) = known(&tree) {
-                return Some(Found { index, path: tree.paths[index].clone(), lanes, recorded: false });
+                return Some(Found { index, path: tree.paths[index].clone(), recorded: false });
             }
         }
         // From the back, so that taking out a lane is cheap; the first lane is still the first one.
@@ -292,7 +337,7 @@ impl<'a> Call<'a> {
                 tree.edges.insert(edge, index);
             }
             lanes.reverse();
-            return Some(Found { index, path, lanes, recorded: true });
+            return Some(Found { index, path, recorded: true });
         }
     }
 }
