@@ -209,6 +209,7 @@ pub fn describe(heap: &Heap, v: Value) -> String {
         _ => match v.as_ref().map(|r| heap.kind(r)) {
             Some(Kind::Pair) => "a pair",
             Some(Kind::Vector) => "a vector",
+            Some(Kind::Tensor) => "a tensor",
             Some(Kind::Record) => "a record",
             Some(Kind::RecordType) => "a record type",
             Some(Kind::Values) => "several values",

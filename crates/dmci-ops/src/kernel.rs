@@ -36,6 +36,16 @@ pub enum Kernel {
         /// The matrix is transposed.
         transposed: bool,
     },
+    /// The first operand in the order that sorts the second, its keys; equal keys keep their order.
+    SortBy {
+        /// Large keys come first.
+        descending: bool,
+    },
+    /// The reverse of `SortBy`: elements go back to where their keys are.
+    Unsort {
+        /// Large keys came first.
+        descending: bool,
+    },
     /// The inverse.
     Inverse,
     /// The determinant.
@@ -79,7 +89,12 @@ impl Kernel {
     /// Number of operands.
     pub fn arity(self) -> usize {
         match self {
-            Kernel::Index | Kernel::Scatter | Kernel::MatMul { .. } | Kernel::Solve { .. } => 2,
+            Kernel::Index
+            | Kernel::Scatter
+            | Kernel::MatMul { .. }
+            | Kernel::Solve { .. }
+            | Kernel::SortBy { .. }
+            | Kernel::Unsort { .. } => 2,
             _ => 1,
         }
     }
@@ -97,6 +112,10 @@ impl Kernel {
             Kernel::MatMul { .. } => "matmul-tt",
             Kernel::Solve { transposed: false } => "solve",
             Kernel::Solve { transposed: true } => "solve-t",
+            Kernel::SortBy { descending: false } => "sort-by",
+            Kernel::SortBy { descending: true } => "sort-by-descending",
+            Kernel::Unsort { descending: false } => "unsort",
+            Kernel::Unsort { descending: true } => "unsort-descending",
             Kernel::Inverse => "inverse",
             Kernel::Det => "det",
             Kernel::Cofactor => "cofactor",
@@ -147,6 +166,16 @@ impl Kernel {
                         if let Some(to) = first.map(|f| f + e).filter(|&t| t < shape.len()) {
                             out[to * w + l] = a.bits[e * w + l];
                         }
+                    }
+                }
+            }
+            Kernel::SortBy { descending } | Kernel::Unsort { descending } => {
+                let mut order = Vec::with_capacity(b.shape.len());
+                for l in 0..n {
+                    sorting(&mut order, descending, b.shape.len(), |e| f64::from_bits(b.bits[e * w + l]));
+                    for (to, &from) in order.iter().enumerate() {
+                        let (to, from) = if matches!(self, Kernel::SortBy { .. }) { (to, from) } else { (from, to) };
+                        out[to * w + l] = a.bits[from * w + l];
                     }
                 }
             }
@@ -205,6 +234,14 @@ impl Kernel {
         }
         scratch.lane = [x, y, z];
     }
+}
+
+/// The stable order of keys; NaN counts as equal to everything.
+fn sorting(order: &mut Vec<usize>, descending: bool, n: usize, key: impl Fn(usize) -> f64) {
+    order.clear();
+    order.extend(0..n);
+    let compare = |a: f64, b: f64| a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal);
+    order.sort_by(|&i, &j| if descending { compare(key(j), key(i)) } else { compare(key(i), key(j)) });
 }
 
 fn transpose_square(x: &mut [f64], n: usize) {

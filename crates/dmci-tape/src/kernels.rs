@@ -140,6 +140,8 @@ impl Recorder {
                 let outer = self.matmul(left, other, (false, true), [n, c, n], shape);
                 self.negated(outer)
             }
+            (Kernel::SortBy { descending }, 0) => self.kernel(Kernel::Unsort { descending }, &[g, args[1]], shape),
+            (Kernel::Unsort { descending }, 0) => self.kernel(Kernel::SortBy { descending }, &[g, args[1]], shape),
             (Kernel::Inverse, _) => {
                 let left = self.product(y, true, g, false);
                 let both = self.product(left, false, y, true);
@@ -162,7 +164,7 @@ impl Recorder {
                 let both = self.kernel(Kernel::Solve { transposed: true }, &[y, left], shape);
                 self.symmetric(both)
             }
-            (Kernel::Index | Kernel::Scatter, _) => return None,
+            (Kernel::Index | Kernel::Scatter | Kernel::SortBy { .. } | Kernel::Unsort { .. }, _) => return None,
         })
     }
 
@@ -211,7 +213,9 @@ impl Recorder {
         let t = changes[0]?;
         Some(match kernel {
             Kernel::Take(_) | Kernel::Put(_) => self.kernel(kernel, &[t], shape),
-            Kernel::Index | Kernel::Scatter => self.kernel(kernel, &[t, b], shape),
+            Kernel::Index | Kernel::Scatter | Kernel::SortBy { .. } | Kernel::Unsort { .. } => {
+                self.kernel(kernel, &[t, b], shape)
+            }
             Kernel::Inverse => {
                 let left = self.product(y, false, t, false);
                 let both = self.product(left, false, y, false);

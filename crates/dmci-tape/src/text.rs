@@ -188,6 +188,8 @@ fn parse_kernel(tape: &mut Tape, name: &str, rest: &str) -> Option<(Node, Shape)
         "scatter" => Kernel::Scatter,
         "solve" => Kernel::Solve { transposed: false },
         "solve-t" => Kernel::Solve { transposed: true },
+        "sort-by" | "sort-by-descending" => Kernel::SortBy { descending: name.ends_with("descending") },
+        "unsort" | "unsort-descending" => Kernel::Unsort { descending: name.ends_with("descending") },
         "inverse" => Kernel::Inverse,
         "det" => Kernel::Det,
         "cofactor" => Kernel::Cofactor,

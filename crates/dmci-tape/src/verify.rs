@@ -73,6 +73,7 @@ impl Tape {
             Kernel::Take(n) => map(n, a.len(), shape.len()),
             Kernel::Put(n) => map(n, shape.len(), a.len()),
             Kernel::Index | Kernel::Scatter => b.is_scalar(),
+            Kernel::SortBy { .. } | Kernel::Unsort { .. } => a == b && shape == a,
             Kernel::MatMul { m, k, n, .. } => {
                 let product = |x: u32, y: u32| x as usize * y as usize;
                 a.len() == product(m, k) && b.len() == product(k, n) && shape.len() == product(m, n)

@@ -86,6 +86,10 @@ fn cases() -> Vec<Case> {
             let a = r.op(Op::Add, &[n[0], shift]);
             r.kernel(Kernel::Solve { transposed: true }, &[a, n[1]], Shape::Matrix(3, 2))
         }),
+        case("sort", &[Shape::Vector(4)], |r, n| {
+            r.kernel(Kernel::SortBy { descending: false }, &[n[0], n[0]], Shape::Vector(4))
+        }),
+        case("unsort", &[V3, V3], |r, n| r.kernel(Kernel::Unsort { descending: true }, n, V3)),
         case("inverse", &[M33], |r, n| {
             let shift = r.constant(M33, (0..9).map(|e| if e % 4 == 0 { 4.0 } else { 0.0 }));
             let a = r.op(Op::Add, &[n[0], shift]);
@@ -198,7 +202,12 @@ fn second_derivatives_agree_with_finite_differences() {
         let mut i = 0;
         for (row, &leaf) in rows.iter().zip(&leaves) {
             for e in 0..r.shape(leaf).len() {
-                let element = r.element(row.unwrap(), e);
+                let Some(row) = *row else {
+                    assert!(expected[i].iter().all(|x| x.abs() < 1e-8), "{} row {i}", case.name);
+                    i += 1;
+                    continue;
+                };
+                let element = r.element(row, e);
                 for (got, want) in adjoints(&mut r, element, &leaves).iter().zip(&expected[i]) {
                     assert!(close(*got, *want, 1e-8), "{} row {i}: {got} and {want}", case.name);
                 }

@@ -16,6 +16,7 @@ mod tensors;
 pub use derive::PRIMITIVES;
 pub(crate) use rules::call;
 pub use soft::{Choices, SoftChoice};
+pub use tensors::procedure_name;
 pub(crate) use tensors::{Operand, shape_name};
 
 use crate::world::World;
@@ -72,7 +73,7 @@ impl World {
 
     /// A plain value in the precision of the evaluation.
     #[inline]
-    pub(crate) fn fit(&self, v: Value) -> Value {
+    pub fn fit(&self, v: Value) -> Value {
         match v.as_real() {
             Some(x) if self.numerics.single => Value::real_result(x as f32 as f64),
             _ => v,

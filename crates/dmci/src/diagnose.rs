@@ -8,8 +8,9 @@ use crate::program::Program;
 use crate::report::Report;
 use dmci_data::{Diagnostic, Error, Heap, Span, SpanId};
 use dmci_ops::{Shape, Type};
-use dmci_tape::{NodeId, Recorder};
+use dmci_tape::{Node, NodeId, Recorder};
 use dmci_vm::Vm;
+use dmci_vm::traced::procedure_name;
 
 impl Interpreter {
     /// Warnings about a program that runs: the first value and the first derivative that are not
@@ -39,21 +40,19 @@ fn examine(vm: &mut Vm, program: &Program, options: &GradOptions) -> Result<Vec<
     let flat = output.map_or(vec![0.0; names.len()], |output| dmci_tape::adjoints(recorder, output, &leaves));
     let mut number = 0;
     for &leaf in &leaves {
-        for e in 0..recorder.shape(leaf).len() {
-            if flat[number] == 0.0 {
-                // A tensor is one leaf: its elements have the same reason.
-                if e == 0 || recorder.shape(leaf) == Shape::Scalar {
-                    warnings.push(*zero(&vm.world.heap, recorder, leaf, output, &names[number]));
-                }
-            }
-            number += 1;
+        let elements = number..number + recorder.shape(leaf).len();
+        number = elements.end;
+        // A tensor is one leaf: its elements have the same reason.
+        if let Some(first) = elements.into_iter().find(|&i| flat[i] == 0.0) {
+            warnings.push(*zero(&vm.world.heap, recorder, leaf, output, &names[first]));
         }
     }
     if let Some(output) = output {
         dmci_tape::gradient(recorder, output, &leaves);
     }
     let value = first_non_finite(recorder, 0..forward);
-    let adjoint = first_non_finite(recorder, forward..recorder.len());
+    // Where a value is lost, derivatives are lost too, and it says nothing new.
+    let adjoint = if value.is_none() { first_non_finite(recorder, forward..recorder.len()) } else { None };
     let heap = &vm.world.heap;
     warnings.extend(value.map(|node| *non_finite(heap, recorder, node, "W0501", "gives")));
     warnings.extend(adjoint.map(|node| *non_finite(heap, recorder, node, "W0502", "in the derivative gives")));
@@ -90,7 +89,10 @@ fn first_non_finite(recorder: &Recorder, range: std::ops::Range<usize>) -> Optio
 fn non_finite(heap: &Heap, recorder: &Recorder, node: NodeId, code: &'static str, gives: &str) -> Error {
     let tape = recorder.tape();
     let text = tape.describe(node);
-    let name = text.split(' ').next().unwrap_or("operation");
+    let name = match tape.nodes[node.0 as usize] {
+        Node::Op(op, _) => procedure_name(op),
+        _ => text.split(' ').next().unwrap_or("operation"),
+    };
     let shown = |id: NodeId| match recorder.shape(id) {
         Shape::Scalar => format!("{}", recorder.value(id)),
         shape => format!("a tensor of {shape}"),

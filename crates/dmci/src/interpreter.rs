@@ -104,6 +104,7 @@ impl Interpreter {
             let value = datum
                 .to_value(&mut vm.world.heap)
                 .ok_or_else(|| Report::of(*Diagnostic::error("E0701", format!("{name} cannot be given this value"))))?;
+            let value = vm.world.fit(value);
             bind(&mut vm.world, name, value);
         }
         Ok(vm)
@@ -132,7 +133,7 @@ impl Interpreter {
     ) -> Result<Outcome, Box<Failure>> {
         let mut vm = self.machine(options).map_err(|report| Box::new(Failure { report, output: String::new() }))?;
         let outcome = match work(&mut vm) {
-            Ok(value) => Ok(outcome(&vm, value)),
+            Ok(value) => Ok(outcome(&vm, vm.world.fit(value))),
             Err(mut diagnostics) => {
                 suggest::add_help(&vm, program, &mut diagnostics);
                 let sources = vm.world.heap.sources.clone();

@@ -30,8 +30,8 @@ const CASES: &[Case] = &[
         &[("a", 1.5), ("b", 2.0)],
         &[("W0501", "log of 0 gives -inf", "(log (- x 2.))")],
     ),
-    ("(+ a (/ b (- a a)))", &[("a", 1.0), ("b", 2.0)], &[("W0501", "div of 2 and 0 gives inf", "(/ b (- a a))")]),
-    ("(* a (expt b 0.5))", &[("a", 1.0), ("b", -2.0)], &[("W0501", "pow of -2 and 0.5 gives NaN", "(expt b 0.5)")]),
+    ("(+ a (/ b (- a a)))", &[("a", 1.0), ("b", 2.0)], &[("W0501", "/ of 2 and 0 gives inf", "(/ b (- a a))")]),
+    ("(* a (expt b 0.5))", &[("a", 1.0), ("b", -2.0)], &[("W0501", "expt of -2 and 0.5 gives NaN", "(expt b 0.5)")]),
     (
         "(* 2. (log (dot (vec a b) (vec b (- a)))))",
         &[("a", 1.0), ("b", 3.0)],
@@ -66,6 +66,12 @@ const CASES: &[Case] = &[
         "(* a (vector-ref (vector 1. 2. 4.) (exact (floor b))))",
         &[("a", 1.0), ("b", 2.2)],
         &[("W0503", "b is zero: ", "")],
+    ),
+    // A number that every lane must have in common.
+    (
+        "(* a (string->number (number->string b)))",
+        &[("a", 1.0), ("b", 2.2)],
+        &[("W0503", "b is zero: it only chooses", "")],
     ),
     ("(+ 1. 2.)", &[("a", 1.0)], &[("W0503", "a is zero: the program never computes", "")]),
     // Nothing is wrong.

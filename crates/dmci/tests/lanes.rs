@@ -224,6 +224,16 @@ fn single_precision_is_rounded_at_every_operation() {
     let run = RunOptions { numerics: single, ..RunOptions::default() };
     let outcome = Interpreter::shared().run(&Program::new("(+ 0.1 0.2)"), &run).unwrap();
     assert_eq!(outcome.value, Datum::Real((0.1f32 + 0.2f32) as f64));
+    // A run and a model agree, also where many numbers are added at once.
+    for text in ["(+ x 0.3 0.1 (sin x))", "(* x x 0.1 0.7)", "x", "0.1", "(cube x)", "(- x 0.3 0.1)"] {
+        let bindings = vec![("x".to_string(), Datum::Real(1.3))];
+        let options = RunOptions { bindings, numerics: single, ..RunOptions::default() };
+        let alone = Interpreter::shared().run(&Program::new(text), &options).unwrap().value;
+        let run = RunOptions { numerics: single, ..RunOptions::default() };
+        let model = Model::new(Program::new(text), &[], &["x"], ModelOptions { run, ..ModelOptions::default() });
+        let batch = model.evaluate(&[], &[Column::Reals(vec![1.3])], Want::Values).unwrap();
+        assert_eq!(alone, Datum::Real(batch.values[0]), "{text}");
+    }
     let outcome = Interpreter::shared().run(&Program::new("(exp 0.1)"), &run).unwrap();
     assert_eq!(outcome.value, Datum::Real(((0.1f32 as f64).exp()) as f32 as f64));
 }
@@ -241,4 +251,23 @@ fn clamps_follow_the_reference_system() {
     };
     let gradient = Interpreter::shared().grad(&Program::new("(+ (sqrt a) (log a) (* 3 a))"), &options).unwrap();
     assert_eq!(gradient.flat, [3.0]);
+}
+
+#[test]
+fn sorting_traced_numbers_is_one_operation() {
+    let rows: Vec<Datum> = (0..80).map(|i| Datum::from(uniform(9, i))).collect();
+    for text in [
+        "(let ((s (sort (map (lambda (u) (* a u)) x) <))) (+ (* 3 (car s)) (list-ref s 4) (exp (list-ref s 8))))",
+        "(vector-ref (sort (list->vector (map (lambda (u) (* u u a)) x)) >) 2)",
+    ] {
+        assert_eq!(check(text, 1.5, &rows).recordings(), 1, "{text}");
+    }
+    // A NaN has no order: such a lane finds a path of its own.
+    let odd = vec![Datum::from(vec![2.0, 1.0, 3.0]), Datum::from(vec![2.0, f64::NAN, 1.0])];
+    let program = Program::new("(car (sort (map (lambda (u) (* a u)) x) <))");
+    let model = Model::new(program.clone(), &["a"], &["x"], ModelOptions::default());
+    let batch = model.evaluate(&[1.0], &[Column::Data(odd.clone())], Want::Gradients).unwrap();
+    let bindings = vec![("a".to_string(), Datum::Real(1.0)), ("x".to_string(), odd[1].clone())];
+    let (value, _) = alone(&program, &["a"], bindings, Numerics::default());
+    assert_eq!(bits(&batch.values), bits(&[1.0, value]));
 }

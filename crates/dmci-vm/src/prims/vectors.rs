@@ -35,6 +35,18 @@ pub const PRIMITIVES: &[Primitive] = &[
         let i = w.index_below("vector-last", Value::fixnum(last), w.heap.len(v))?;
         Ok(w.heap.field(v, i))
     }),
+    // (%sorted vector less?): sorted by one operation of the tape, or #f where that cannot be.
+    fixed("%sorted", 2, |w, a| {
+        let v = w.vector("sort", a[0])?;
+        let Some(less) = a[1].as_primitive().map(|p| super::table()[p as usize].name) else { return Ok(Value::FALSE) };
+        let descending = match less {
+            "<" => false,
+            ">" => true,
+            _ => return Ok(Value::FALSE),
+        };
+        let items = w.heap.fields(v).collect();
+        Ok(w.sorted(items, descending)?.map_or(Value::FALSE, |items| w.heap.vector(&items)))
+    }),
     fixed("list->vector", 1, list_to_vector),
     fixed("%list->vector", 1, list_to_vector),
     fixed("%reverse-list->vector", 1, |w, a| {

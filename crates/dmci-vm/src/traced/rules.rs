@@ -56,9 +56,15 @@ fn run_extended(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Erro
             *x = max(world, *x, Value::real(1e-8))?;
         }
     }
-    let result = run(world, p, &args)?;
+    let result = match RULES[p as usize] {
+        // Operations on many numbers are rounded one by one.
+        Rule::Own(own) if single && FOLDED.contains(&prims::table()[p as usize].name) => own(world, &args)?,
+        _ => run(world, p, &args)?,
+    };
     Ok(world.fit(result))
 }
+
+const FOLDED: [&str; 5] = ["+", "-", "*", "/", "cube"];
 
 /// Which primitives compute with numbers.
 static NUMERIC: LazyLock<Vec<bool>> = LazyLock::new(|| {

@@ -27,6 +27,18 @@ pub(crate) fn shape_name(shape: Shape) -> String {
     }
 }
 
+/// The procedure that records an operation, for messages.
+pub fn procedure_name(op: Op) -> &'static str {
+    match op {
+        Op::Add => "+",
+        Op::Sub | Op::Neg => "-",
+        Op::Mul => "*",
+        Op::Div => "/",
+        Op::Pow => "expt",
+        _ => op.name(),
+    }
+}
+
 impl World {
     /// Whether a plain value is a tensor.
     #[inline]
@@ -196,11 +208,11 @@ impl World {
         let mut shape = Shape::Scalar;
         for &arg in args {
             let Some(next) = self.shape_of(arg) else {
-                return Err(self.wrong_type(op.name(), "a number or a tensor", self.plain(arg)));
+                return Err(self.wrong_type(procedure_name(op), "a number or a tensor", self.plain(arg)));
             };
             shape = shape.broadcast(next).ok_or_else(|| {
-                let message =
-                    format!("{}: {} and {} do not fit together", op.name(), shape_name(shape), shape_name(next));
+                let who = procedure_name(op);
+                let message = format!("{who}: {} and {} do not fit together", shape_name(shape), shape_name(next));
                 Diagnostic::error("E0601", message)
                     .help("shapes fit if they are equal, or one of them is a number, a row or a column of the other")
             })?;
@@ -237,7 +249,8 @@ impl World {
 
     /// A traced number or tensor for a new parameter or input.
     pub fn traced_tensor(&mut self, name: &str, kind: dmci_tape::LeafKind, shape: Shape, values: &[f64]) -> Value {
-        let bits: Vec<u64> = values.iter().map(|x| x.to_bits()).collect();
+        let fit = |&x: &f64| if self.numerics.single { x as f32 as f64 } else { x }.to_bits();
+        let bits: Vec<u64> = values.iter().map(fit).collect();
         let plain = self.heap.tensor(shape, &bits);
         let Some(recording) = &mut self.recording else { return plain };
         let node = recording.recorder.tensor_leaf(name, kind, shape, values);
@@ -287,6 +300,28 @@ impl World {
         let n = items.len() as u32;
         let operand = Operand { shape: Shape::Vector(n), parts: items };
         self.gather(operand, Shape::Scalar, &[(index, n)]).map(Some)
+    }
+
+    /// Traced reals sorted by one operation; `None` if they are not that, or if one is no number.
+    pub(crate) fn sorted(&mut self, items: Vec<Value>, descending: bool) -> Result<Option<Vec<Value>>, Error> {
+        let real = |&v: &Value| self.plain(v).as_real().is_some_and(|x| !x.is_nan());
+        if items.len() < 2 || items.len() > MOST_ITEMS || !items.iter().all(real) || !self.any_traced(&items) {
+            return Ok(None);
+        }
+        let shape = Shape::Vector(items.len() as u32);
+        let keys = self.operand_node(&Operand { shape, parts: items })?;
+        let recorder = self.recorder()?;
+        // Other lanes may hold a NaN, which has no order: then its sum is one too.
+        let sum = recorder.sum(keys);
+        let test = recorder.op(Op::Eq, &[sum, sum]);
+        if !recorder.guard(test) {
+            return Ok(None);
+        }
+        let sorted = recorder.kernel(Kernel::SortBy { descending }, &[keys, keys], shape);
+        let elements = recorder.elements(sorted).to_vec();
+        let plain = self.plain_value(shape, &elements)?;
+        let sorted = self.traced_value(sorted, plain);
+        self.elements_of(sorted).map(Some)
     }
 
     /// A comparison of two numbers that is decided here.
