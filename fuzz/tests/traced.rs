@@ -1,7 +1,10 @@
 //! Generated programs on traced numbers: no program can tell them from plain ones, the tape is the
 //! same in every mode, and lanes together are lanes alone.
 
-use dmci::{Column, Datum, GradOptions, Interpreter, Mode, Model, ModelOptions, Program, RunOptions, Want, Wrt};
+use dmci::{
+    Batch, Column, Datum, GradOptions, Interpreter, Mode, Model, ModelOptions, Numerics, Passes, Program, RunOptions,
+    Want, Wrt,
+};
 use dmci_fuzz::agree::small_limits;
 use dmci_fuzz::generator::{self, Options};
 use dmci_fuzz::sexp::text_of;
@@ -163,4 +166,129 @@ fn lanes_together_are_lanes_alone() {
     }
     println!("{lanes} lanes compared");
     assert!(lanes > 500, "{lanes}");
+}
+
+/// The parameter `a` and a row of `b` and `c`: reals, or exact integers in half of the rows.
+fn mixed(seed: u64) -> (f64, [Datum; 2]) {
+    let [a, b, c] = point(seed);
+    let datum = |x: f64, exact: bool| if exact { Datum::Integer((x * 5.0) as i64) } else { Datum::Real(x) };
+    (a, [datum(b, seed & 1 == 0), datum(c, seed & 2 == 0)])
+}
+
+fn results(batch: &Batch) -> (Vec<u64>, Vec<u64>, Vec<usize>) {
+    let all = |list: &[f64]| list.iter().map(|&x| bits(x)).collect();
+    (all(&batch.values), all(&batch.gradients), batch.failures.iter().map(|f| f.0).collect())
+}
+
+#[test]
+fn lanes_of_integers_and_reals_are_lanes_alone_under_every_switch() {
+    let interpreter = Interpreter::shared();
+    let (mut lanes, mut failed) = (0, 0);
+    for seed in 0..count(120) {
+        let program = program(seed);
+        let rows: Vec<[Datum; 2]> = (0..8).map(|i| mixed(seed * 64 + i).1).collect();
+        let sets = [mixed(seed).0, mixed(seed + 1).0];
+        let column = |k: usize| Column::Data(rows.iter().map(|row| row[k].clone()).collect());
+        let mut first = None;
+        for switches in 0..4 {
+            let run = RunOptions { mode: Mode::Direct, limits: small_limits(), ..RunOptions::default() };
+            let passes = Passes { stage: switches & 1 == 0, ..Passes::default() };
+            let options =
+                ModelOptions { run, passes, joins: switches & 2 == 0, max_paths: 6, ..ModelOptions::default() };
+            let model = Model::new(program.clone(), &["a"], &["b", "c"], options);
+            let batch = model.evaluate(&sets, &[column(0), column(1)], Want::Gradients).expect("the shapes are right");
+            let got = results(&batch);
+            let first = first.get_or_insert_with(|| got.clone());
+            assert_eq!(*first, got, "seed {seed} switches {switches}:\n{}", program.text);
+        }
+        let Some((values, gradients, failures)) = first else { continue };
+        for (lane, (a, row)) in sets.iter().flat_map(|&a| rows.iter().map(move |row| (a, row))).enumerate() {
+            let mut run = options(Mode::Direct, &[a, 0.0, 0.0]);
+            run.bindings[1].1 = row[0].clone();
+            run.bindings[2].1 = row[1].clone();
+            let alone = GradOptions { run, wrt: Wrt::Names(vec!["a".into()]), hessian: false };
+            let context = || format!("seed {seed} lane {lane} at {a} {row:?}:\n{}", program.text);
+            match interpreter.grad(&program, &alone) {
+                Ok(alone) => {
+                    lanes += 1;
+                    assert!(!failures.contains(&lane), "{}", context());
+                    assert_eq!(values[lane], bits(alone.value), "{}", context());
+                    assert_eq!(gradients[lane], bits(alone.flat[0]), "{}", context());
+                }
+                Err(_) => {
+                    failed += 1;
+                    assert!(failures.contains(&lane), "{}", context());
+                }
+            }
+        }
+    }
+    println!("{lanes} lanes compared, {failed} failed alike");
+    assert!(lanes > 1000, "{lanes}");
+}
+
+#[test]
+fn the_number_of_threads_changes_no_bit() {
+    let mut models = 0;
+    for seed in 0..count(40) {
+        let program = program(seed);
+        let evaluate = |lanes: u64, threads: usize| {
+            let points: Vec<[f64; 3]> = (0..lanes).map(|i| point(seed * 1000 + i % 13)).collect();
+            let columns = [1, 2].map(|k| Column::Reals(points.iter().map(|p| p[k]).collect()));
+            let run = RunOptions { mode: Mode::Direct, limits: small_limits(), ..RunOptions::default() };
+            let options = ModelOptions { run, threads, ..ModelOptions::default() };
+            let model = Model::new(program.clone(), &["a"], &["b", "c"], options);
+            model.evaluate(&[points[0][0]], &columns, Want::Gradients).expect("the shapes are right")
+        };
+        // A lane that fails is walked alone, so there is nothing for threads to do.
+        if !evaluate(13, 1).failures.is_empty() {
+            continue;
+        }
+        // Enough lanes that threads are used.
+        let lanes = 1 << 15;
+        let one = results(&evaluate(lanes, 1));
+        assert_eq!(one, results(&evaluate(lanes, 2)), "seed {seed}:\n{}", program.text);
+        // What a lane gives does not depend on where it is in the batch.
+        for lane in 13..lanes as usize {
+            assert_eq!((one.0[lane], one.1[lane]), (one.0[lane % 13], one.1[lane % 13]), "seed {seed} lane {lane}");
+        }
+        models += 1;
+    }
+    println!("{models} models compared");
+    assert!(models > 10, "{models}");
+}
+
+#[test]
+fn single_precision_and_clamps_are_the_same_plain_traced_and_in_lanes() {
+    let interpreter = Interpreter::shared();
+    let mut compared = 0;
+    for seed in 0..count(600) {
+        let (program, x) = (program(seed), point(seed));
+        let numerics = Numerics { single: seed % 3 != 0, clamps: seed % 3 != 1 };
+        let run = RunOptions { numerics, ..options(Mode::Direct, &x) };
+        let Ok(plain) = interpreter.run(&program, &run) else { continue };
+        let Some(value) = plain.value.as_f64() else { continue };
+        let context = || format!("seed {seed} at {x:?} {numerics:?}:\n{}", program.text);
+        for mode in [Mode::Direct, Mode::Dmci] {
+            let run = RunOptions { mode, ..run.clone() };
+            let wrt = Wrt::Names(NAMES.iter().map(|s| s.to_string()).collect());
+            let Ok(alone) = interpreter.grad(&program, &GradOptions { run: run.clone(), wrt, hessian: false }) else {
+                continue;
+            };
+            assert_eq!(bits(alone.value), bits(value), "{}", context());
+            assert!(!numerics.single || alone.flat.iter().all(|&g| bits(g as f32 as f64) == bits(g)), "{}", context());
+            let run = RunOptions { bindings: Vec::new(), ..run };
+            let model =
+                Model::new(program.clone(), &NAMES[..2], &["c"], ModelOptions { run, ..ModelOptions::default() });
+            // Two lanes, so that the second one is replayed.
+            let batch = model.evaluate(&x[..2], &[Column::Reals(vec![x[2]; 2])], Want::Gradients).expect("they fit");
+            assert!(batch.failures.is_empty(), "{}", context());
+            for lane in 0..2 {
+                assert_eq!(bits(batch.values[lane]), bits(value), "lane {lane} {}", context());
+                assert_eq!(bits(batch.gradients[2 * lane + 1]), bits(alone.flat[1]), "lane {lane} {}", context());
+            }
+            compared += 1;
+        }
+    }
+    println!("{compared} compared");
+    assert!(compared > 300, "{compared}");
 }

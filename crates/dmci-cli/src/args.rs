@@ -115,6 +115,12 @@ pub struct RunArgs {
     /// Add Gumbel noise to the logits of soft-choice, from the seed
     #[arg(long)]
     pub gumbel: bool,
+    /// Round every operation to single precision
+    #[arg(long)]
+    pub f32: bool,
+    /// Let sqrt and log take at least 1e-8, as the paper's system does
+    #[arg(long)]
+    pub clamps: bool,
     /// Most steps (calls and loops): 500000, 10M
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub fuel: Option<u64>,

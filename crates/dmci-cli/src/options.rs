@@ -2,7 +2,7 @@
 
 use crate::args::RunArgs;
 use crate::source::load_program;
-use dmci::{Bindings, Cancel, Datum, Limits, Mode, Report, RunOptions, SoftChoice};
+use dmci::{Bindings, Cancel, Datum, Limits, Mode, Numerics, Report, RunOptions, SoftChoice};
 use std::path::Path;
 
 /// The options of a run; reads the evaluator's file if the mode names one.
@@ -18,7 +18,15 @@ pub fn run_options(args: &RunArgs) -> Result<RunOptions, Report> {
     let mode = mode(&args.mode)?;
     let bindings = bindings(&args.set)?;
     let soft = SoftChoice { temperature: args.temperature, hard: args.hard, gumbel: args.gumbel };
-    Ok(RunOptions { mode, limits, bindings, seed: args.seed, soft, ..RunOptions::default() })
+    Ok(RunOptions {
+        mode,
+        limits,
+        bindings,
+        seed: args.seed,
+        soft,
+        numerics: Numerics { single: args.f32, clamps: args.clamps },
+        ..RunOptions::default()
+    })
 }
 
 /// The mode with this name.

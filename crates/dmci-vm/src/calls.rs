@@ -4,7 +4,7 @@ use crate::machine::Vm;
 use crate::prims::{self, Control, arguments, wrong_arity};
 use crate::world::NAMED;
 use dmci_compile::bytecode::HEADER;
-use dmci_data::{Diagnostic, Error, Heap, Kind, Ref, Value};
+use dmci_data::{Diagnostic, Error, Heap, Kind, Ref, SpanId, Value};
 
 /// What the machine does next.
 pub(crate) enum Step {
@@ -309,6 +309,11 @@ impl Vm {
         self.world.spend(16);
         if error.is_catchable() && !self.world.handlers.is_nil() {
             let condition = self.world.heap.condition_from(&error, place);
+            // What goes wrong with the handler itself is reported here too.
+            if place.id != SpanId(0) && !self.codes[self.code as usize].user {
+                let h0 = self.stack[self.fp - 3].packed_bits();
+                self.stack[self.fp - 3] = Value::packed(h0 & !0xFF_FFFF | place.id.0 as u64);
+            }
             return self.raise(condition);
         }
         if error.labels.is_empty()

@@ -151,7 +151,8 @@ impl World {
         let recorder = self.recorder()?;
         let node = recorder.op(op, &nodes[..args.len()]);
         debug_assert!(
-            plain.as_real().is_none_or(|x| x.to_bits() == recorder.bits(node) || x.is_nan()),
+            plain.as_real().is_none_or(|x| x.to_bits() == recorder.bits(node) || x.is_nan())
+                && (!plain.is_boolean() || plain.is_true() == (recorder.bits(node) != 0)),
             "{op:?} recorded {} for {plain:?}",
             recorder.value(node)
         );
@@ -163,9 +164,33 @@ impl World {
         args.iter().any(|&v| self.node_of(v).is_some())
     }
 
+    /// The plain values of two operands. In single precision, an exact one beside a real is rounded
+    /// before it is used, as it is on the tape.
+    fn operands(&self, a: Value, b: Value) -> (Value, Value) {
+        let (x, y) = (self.fit(self.plain(a)), self.fit(self.plain(b)));
+        if !self.numerics.single || x.is_real() == y.is_real() {
+            return (x, y);
+        }
+        let rounded = |v: Value| match num::Number::of(&self.heap, v).map(|n| n.to_f64()) {
+            Some(exact) if exact as f32 as f64 != exact => Value::real(exact as f32 as f64),
+            _ => v,
+        };
+        (rounded(x), rounded(y))
+    }
+
+    /// Whether an exact integer lies between two reals, so that comparing a real with it is not
+    /// comparing two reals.
+    fn between_reals(&mut self, v: Value) -> Result<bool, Error> {
+        if self.heap.as_kind(v, Kind::Bignum).is_none() {
+            return Ok(false);
+        }
+        let real = num::Number::of(&self.heap, v).map_or(f64::NAN, |n| n.to_f64());
+        Ok(!num::equal(&mut self.heap, v, Value::real(real))?.is_true())
+    }
+
     /// A binary operation: plain first, then on the tape if an operand is traced.
     fn binary(&mut self, op: Op, plain: Plain, a: Value, b: Value) -> Result<Value, Error> {
-        let (x, y) = (self.fit(self.plain(a)), self.fit(self.plain(b)));
+        let (x, y) = self.operands(a, b);
         if self.is_tensor(x) || self.is_tensor(y) {
             return self.elementwise(op, &[a, b]);
         }
@@ -182,13 +207,16 @@ impl World {
 
     /// A comparison: a traced boolean if an operand is traced.
     fn comparison(&mut self, op: Op, plain: Plain, a: Value, b: Value) -> Result<Value, Error> {
-        let (x, y) = (self.fit(self.plain(a)), self.fit(self.plain(b)));
+        let (x, y) = self.operands(a, b);
         let result = plain(&mut self.heap, x, y)?;
         if !self.any_traced(&[a, b]) {
             return Ok(result);
         }
         if !x.is_real() && !y.is_real() {
             return self.exact_comparison(op, a, b, result);
+        }
+        if self.between_reals(x)? || self.between_reals(y)? {
+            return self.pin_all(&[a, b], result);
         }
         self.record(op, &[a, b], result)
     }

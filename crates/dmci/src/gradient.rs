@@ -135,7 +135,7 @@ fn finish(
     parameters: &[Parameter],
     hessian: bool,
 ) -> Result<Gradient, Vec<Diagnostic>> {
-    let plain = world.plain(value);
+    let plain = world.fit(world.plain(value));
     let Some(number) = dmci_data::num::Number::of(&world.heap, plain) else {
         let shown = world.show(value);
         let message = format!("a gradient needs a program whose value is a number, got {shown}");

@@ -193,3 +193,26 @@ fn batches_and_tensors_of_every_size_are_what_they_are() {
         }
     }
 }
+
+/// Comparisons with integers that no real is equal to were comparisons with the nearest real.
+#[test]
+fn comparisons_with_large_integers_are_exact_in_every_lane() {
+    let near = 9007199254740992.0; // 2^53: the next real is 2 away
+    let rows = vec![near, near + 2.0, 5.0, f64::INFINITY, near];
+    for (text, expected) in [
+        ("(if (< x 9007199254740993) (* a 1.) (* a 2.))", [1.0, 2.0, 1.0, 2.0, 1.0]),
+        ("(if (= x 9007199254740993) (* a 1.) (* a 2.))", [2.0, 2.0, 2.0, 2.0, 2.0]),
+        ("(if (>= x (expt 10 400)) (* a 1.) (* a 2.))", [2.0, 2.0, 2.0, 1.0, 2.0]),
+        ("(let ((n (if (< x 6) (expt 2 64) (expt 2 70)))) (if (exact? n) a (* a n)))", [1.0; 5]),
+    ] {
+        for mode in &MODES {
+            for joins in [true, false] {
+                let run = RunOptions { mode: mode.clone(), ..RunOptions::default() };
+                let options = ModelOptions { run, joins, ..ModelOptions::default() };
+                let model = Model::new(Program::new(text), &["a"], &["x"], options);
+                let batch = evaluate(&model, &[1.0], rows.clone());
+                assert_eq!(batch.values, expected, "{text} in {mode}");
+            }
+        }
+    }
+}

@@ -106,9 +106,13 @@ impl<'a> Merger<'a> {
 
     fn numbers(&mut self, a: Value, b: Value) -> Option<Value> {
         let (x, y) = (self.world.plain(a), self.world.plain(b));
-        let op = match (x.is_fixnum(), y.is_fixnum()) {
-            (true, true) => Op::IntSelect,
-            (false, false) => Op::Select,
+        let heap = &self.world.heap;
+        let big = |v: Value| heap.as_kind(v, Kind::Bignum);
+        let op = match (x.is_fixnum(), y.is_fixnum(), big(x), big(y)) {
+            (true, true, ..) => Op::IntSelect,
+            (false, false, None, None) => Op::Select,
+            // An integer that does not fit on the tape is the same in both arms, or they do not join.
+            (.., Some(r), Some(s)) => return (heap.raw(r) == heap.raw(s)).then_some(a),
             // An exact and an inexact number are not the same kind of thing.
             _ => return None,
         };

@@ -64,7 +64,7 @@ fn run_extended(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Erro
     Ok(world.fit(result))
 }
 
-const FOLDED: [&str; 5] = ["+", "-", "*", "/", "cube"];
+const FOLDED: [&str; 14] = ["+", "-", "*", "/", "cube", "max", "min", "expt", "pow", "=", "<", ">", "<=", ">="];
 
 /// Which primitives compute with numbers.
 static NUMERIC: LazyLock<Vec<bool>> = LazyLock::new(|| {
@@ -383,9 +383,9 @@ fn parity(world: &mut World, name: &str, args: &[Value], even: bool) -> Result<V
 type Fold = fn(&mut World, Value, Value) -> Result<Value, Error>;
 
 fn fold(world: &mut World, name: &str, args: &[Value], f: Fold) -> Result<Value, Error> {
-    if let [only] = args {
-        with_plain(world, name, args)?;
-        return Ok(*only);
+    if args.len() < 2 {
+        let result = with_plain(world, name, args)?;
+        return Ok(args.first().copied().unwrap_or(result));
     }
     args[1..].iter().try_fold(args[0], |sum, &next| f(world, sum, next))
 }

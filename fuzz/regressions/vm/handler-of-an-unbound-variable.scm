@@ -1,0 +1,1 @@
+(with-exception-handler (lambda () 12) (lambda () no-such-name))
