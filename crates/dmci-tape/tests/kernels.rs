@@ -278,7 +278,7 @@ fn inverses_and_factors_multiply_back() {
         let inverse = r.kernel(Kernel::Inverse, &[a], shape);
         let identity = matmul(&mut r, &[a, inverse], (false, false), [n, n, n], shape);
         for (e, &bits) in r.elements(identity).iter().enumerate() {
-            let expected = if e as u32 % (n + 1) == 0 { 1.0 } else { 0.0 };
+            let expected = if (e as u32).is_multiple_of(n + 1) { 1.0 } else { 0.0 };
             assert!((f64::from_bits(bits) - expected).abs() < 1e-12, "{n}: element {e}");
         }
         let definite = matmul(&mut r, &[a, a], (false, true), [n, n, n], shape);
