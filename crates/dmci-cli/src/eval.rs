@@ -3,7 +3,7 @@
 use crate::args::Eval;
 use crate::source::Source;
 use crate::{files, options, output};
-use dmci::{Batch, Column, Diagnostic, Interpreter, Model, ModelOptions, Report, Want};
+use dmci::{Batch, Column, Datum, Diagnostic, Interpreter, Model, ModelOptions, Report, Want};
 use std::fmt::Write;
 
 /// Failed rows that are shown in full.
@@ -25,6 +25,10 @@ fn evaluate(args: &Eval) -> Result<usize, Report> {
     let mut params: Vec<(String, f64)> = Vec::new();
     let wanted: Vec<String> = match &args.wrt {
         Some(list) => list.split(',').map(|n| n.trim().to_string()).collect(),
+        None if names.schema.parameters.is_empty() => {
+            let reals = run.bindings.iter().filter(|(_, datum)| matches!(datum, Datum::Real(_)));
+            reals.map(|(name, _)| name.clone()).collect()
+        }
         None => names.schema.parameters.iter().map(|p| p.name.clone()).collect(),
     };
     for name in wanted {

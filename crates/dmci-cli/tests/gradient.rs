@@ -67,6 +67,18 @@ fn eval_reports_rows_that_fail_and_keeps_the_others() {
 }
 
 #[test]
+fn without_a_schema_reals_that_are_set_are_parameters() {
+    let data = std::env::temp_dir().join(format!("dmci-set-{}.csv", std::process::id()));
+    std::fs::write(&data, "x\n2\n3\n").unwrap();
+    let set = ["--set", "a=1.5", "--set", "n=2"];
+    let file = data.to_str().unwrap().to_string();
+    let args = [&["eval", "-e", "(* a (expt x n))", "--grad", "--data", &file], &set[..]].concat();
+    let output = dmci(&args);
+    std::fs::remove_file(&data).unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "value,d/da\n6.0,4.0\n13.5,9.0\n");
+}
+
+#[test]
 fn wrong_tables_are_explained() {
     let data = std::env::temp_dir().join(format!("dmci-bad-{}.csv", std::process::id()));
     for (text, code) in [("x\n", "E0702"), ("x,y\n1\n", "E0702"), ("x,y\n1,\n", "E0702"), ("z\n1\n", "E0703")] {
