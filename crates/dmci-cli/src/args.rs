@@ -184,7 +184,7 @@ pub struct Eval {
     /// A CSV file with a header line
     #[arg(long, value_name = "FILE")]
     pub data: PathBuf,
-    /// Derivatives by the parameters too: those of (params ...), or of --wrt
+    /// Derivatives by the parameters too: --wrt, or (params ...), or the reals of --set
     #[arg(long)]
     pub grad: bool,
     /// Parameters, with commas between them

@@ -114,6 +114,8 @@ pub struct Heap {
     /// Bytes held outside the words on behalf of the program (symbols, ports).
     outside: usize,
     next_identity: u32,
+    /// Whether a tensor was ever made: without one, no value needs to be looked at for being one.
+    tensors: bool,
     /// Words that the last collection left.
     live: usize,
     /// The space of the collection before, to be used for the next.
@@ -145,6 +147,7 @@ impl Default for Heap {
             max_words: usize::MAX >> 4,
             outside: 0,
             next_identity: 0,
+            tensors: false,
             live: 0,
             spare: Vec::new(),
             store_log: None,
@@ -228,6 +231,7 @@ impl Heap {
         self.poll_taken = 0;
         self.outside = 0;
         self.live = 0;
+        self.tensors = false;
         self.store_log = None;
         self.collect_at = self.image_end + MIN_NURSERY;
         // A run that needed a lot must not keep it for ever.
@@ -354,7 +358,14 @@ impl Heap {
         let mut words = Vec::with_capacity(3 + elements.len());
         words.extend([rank, rows as u64, columns as u64]);
         words.extend_from_slice(elements);
+        self.tensors = true;
         self.alloc_raw(Kind::Tensor, &words)
+    }
+
+    /// Whether there may be tensors.
+    #[inline]
+    pub fn has_tensors(&self) -> bool {
+        self.tensors
     }
 
     /// Shape and elements of a tensor.

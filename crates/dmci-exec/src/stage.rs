@@ -6,8 +6,8 @@
 
 use crate::block::{Leaves, Results, STAYED};
 use crate::plan::Plan;
-use dmci_ops::{Shape, Type};
-use dmci_tape::{Leaf, LeafKind, Node, NodeId, Tape};
+use dmci_ops::Type;
+use dmci_tape::{Guard, Leaf, LeafKind, Node, NodeId, Rebuild, Tape};
 
 /// What a value depends on: nothing, the parameters, the data, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,14 +69,14 @@ impl Staged {
         };
         let (set_values, row_values) = (crossing(set), crossing(row));
         let stage = |wanted: Axes, values: &[NodeId], on: bool| {
-            let part = Part::new(tape, |i| belongs(i, wanted), &[], values);
-            (on && (!values.is_empty() || !part.guards.is_empty())).then(|| part.stage())
+            let guarded = tape.guards.iter().any(|g| belongs(g.node.0 as usize, wanted));
+            (on && (guarded || !values.is_empty())).then(|| Stage::new(tape, |i| belongs(i, wanted), &[], values))
         };
         let staged: Vec<NodeId> = set_values.iter().chain(&row_values).copied().collect();
         Staged {
             sets: stage(set, &set_values, by_set),
             rows: stage(row, &row_values, by_row),
-            lanes: Part::new(tape, |i| !apart(i), &staged, &tape.outputs).stage(),
+            lanes: Stage::new(tape, |i| !apart(i), &staged, &tape.outputs),
             leaves: tape.leaf_offsets().1,
         }
     }
@@ -136,6 +136,24 @@ impl Staged {
 }
 
 impl Stage {
+    /// The outputs and the guards that belong, with whatever they need; `staged` values are leaves.
+    fn new(tape: &Tape, belongs: impl Fn(usize) -> bool, staged: &[NodeId], outputs: &[NodeId]) -> Stage {
+        let mut rebuild = Rebuild::new(tape);
+        for &id in staged {
+            // Booleans cross stages as integers.
+            let ty = if tape.type_of(id) == Type::Real { Type::Real } else { Type::Int };
+            let leaf = Leaf { name: format!("%{}", id.0), kind: LeafKind::Input, ty, shape: tape.shape(id) };
+            rebuild.make_leaf(id, leaf);
+        }
+        let numbered = tape.guards.iter().enumerate().filter(|(_, g)| belongs(g.node.0 as usize));
+        let (numbers, guards): (Vec<u32>, Vec<&Guard>) = numbered.map(|(k, g)| (k as u32, g)).unzip();
+        let needed = rebuild.needed(outputs.iter().copied().chain(guards.iter().map(|g| g.node)));
+        for i in (0..needed.len()).filter(|&i| needed[i]) {
+            rebuild.copy(i);
+        }
+        Stage { plan: Plan::new(&rebuild.finish(guards, outputs)), guards: numbers }
+    }
+
     fn guard(&self, failed: u32) -> u32 {
         if failed == STAYED { STAYED } else { self.guards[failed as usize] }
     }
@@ -197,94 +215,4 @@ fn axes(tape: &Tape) -> Vec<Axes> {
         });
     }
     axes
-}
-
-/// A part of a tape under construction.
-struct Part<'a> {
-    old: &'a Tape,
-    new: Tape,
-    new_id: Vec<Option<NodeId>>,
-    guards: Vec<u32>,
-}
-
-impl<'a> Part<'a> {
-    /// The outputs and the guards that belong, with whatever they need; `staged` values are leaves.
-    fn new(old: &'a Tape, belongs: impl Fn(usize) -> bool, staged: &[NodeId], outputs: &[NodeId]) -> Self {
-        let new = Tape {
-            leaves: old.leaves.clone(),
-            maps: old.maps.clone(),
-            constants: old.constants.clone(),
-            single: old.single,
-            ..Tape::default()
-        };
-        let mut part = Part { old, new, new_id: vec![None; old.nodes.len()], guards: Vec::new() };
-        for &id in staged {
-            let (ty, shape) = (old.type_of(id), old.shape(id));
-            part.new.leaves.push(Leaf { name: format!("%{}", id.0), kind: LeafKind::Input, ty: leaf_type(ty), shape });
-            let leaf = Node::Leaf(part.new.leaves.len() as u32 - 1);
-            part.new_id[id.0 as usize] = Some(part.add(leaf, shape));
-        }
-        let guards = || old.guards.iter().enumerate().filter(|(_, g)| belongs(g.node.0 as usize));
-        let mut needed = vec![false; old.nodes.len()];
-        outputs.iter().chain(guards().map(|(_, g)| &g.node)).for_each(|id| needed[id.0 as usize] = true);
-        for i in (0..old.nodes.len()).rev().filter(|&i| part.new_id[i].is_none()) {
-            if needed[i] {
-                old.operands(i).iter().for_each(|a| needed[a.0 as usize] = true);
-            }
-        }
-        for i in (0..old.nodes.len()).filter(|&i| needed[i]) {
-            part.copy(i);
-        }
-        for (k, guard) in guards() {
-            let node = part.id(guard.node);
-            part.new.guards.push(dmci_tape::Guard { node, ..*guard });
-            part.guards.push(k as u32);
-        }
-        part.new.outputs = outputs.iter().map(|&o| part.id(o)).collect();
-        part
-    }
-
-    fn id(&self, old: NodeId) -> NodeId {
-        self.new_id[old.0 as usize].expect("operands are copied before what needs them")
-    }
-
-    fn add(&mut self, node: Node, shape: Shape) -> NodeId {
-        self.new.nodes.push(node);
-        self.new.shapes.push(shape);
-        NodeId(self.new.nodes.len() as u32 - 1)
-    }
-
-    /// Copies a node whose operands are here already.
-    fn copy(&mut self, i: usize) {
-        if self.new_id[i].is_some() {
-            return;
-        }
-        let operands: Vec<NodeId> = self.old.operands(i).iter().map(|&a| self.id(a)).collect();
-        let node = match self.old.nodes[i] {
-            Node::Op(op, mut args) => {
-                args.iter_mut().zip(&operands).for_each(|(a, &new)| *a = new);
-                Node::Op(op, args)
-            }
-            Node::Kernel(kernel, mut args) => {
-                args.iter_mut().zip(&operands).for_each(|(a, &new)| *a = new);
-                Node::Kernel(kernel, args)
-            }
-            Node::Pack { count, .. } => {
-                let first = self.new.packed.len() as u32;
-                self.new.packed.extend(operands);
-                Node::Pack { first, count }
-            }
-            other => other,
-        };
-        self.new_id[i] = Some(self.add(node, self.old.shapes[i]));
-    }
-
-    fn stage(self) -> Stage {
-        Stage { plan: Plan::new(&self.new), guards: self.guards }
-    }
-}
-
-/// Booleans cross stages as integers.
-fn leaf_type(ty: Type) -> Type {
-    if ty == Type::Real { Type::Real } else { Type::Int }
 }

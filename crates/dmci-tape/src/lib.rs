@@ -7,6 +7,7 @@ mod forward;
 mod kernels;
 mod masks;
 pub mod passes;
+mod rebuild;
 mod recorder;
 mod reverse;
 mod tape;
@@ -14,6 +15,7 @@ mod text;
 mod verify;
 
 pub use forward::tangents;
+pub use rebuild::Rebuild;
 pub use recorder::Recorder;
 pub use reverse::{adjoints, gradient, scalar_adjoints};
 pub use tape::{Guard, Leaf, LeafKind, Node, NodeId, Tape};

@@ -76,6 +76,14 @@ pub(crate) fn left_arm() -> Error {
     Diagnostic::error("E9901", "an arm of a decision was left")
 }
 
+/// What came of both arms.
+enum Tried {
+    /// They met, and pass on these values.
+    Met(End, Vec<Value>),
+    /// They did not; one of them ended where a procedure is entered, or not.
+    Parted { at_entry: bool },
+}
+
 /// What an arm did.
 struct Outcome {
     end: End,
@@ -158,7 +166,7 @@ impl Vm {
         let outer = std::mem::replace(&mut self.arms, arms);
         self.arms.depth = outer.depth + 1;
         let mut joined = self.try_arms(node, &start, (branch + 1, no));
-        if joined.is_none() {
+        if let Tried::Parted { at_entry: true } = joined {
             // One arm may call where the other one returns: then both return in the end.
             self.forget(&start);
             self.arms.at_entries = false;
@@ -170,28 +178,25 @@ impl Vm {
             self.world.heap.poll = (poll - spent).max(0);
             self.world.heap.forget_stores();
         }
-        let Some((end, values)) = joined else {
+        let Tried::Met(end, values) = joined else {
             self.forget(&start);
             if let Some(recording) = &mut self.world.recording {
                 *recording.parted.entry(key).or_default() += 1;
             }
             return Ok(None);
         };
-        if let Some(recording) = &mut self.world.recording {
-            recording.joined += 1;
-        }
         self.go_on(&start, end, &values).map(Some)
     }
 
     /// Runs both arms and makes one state of what they did, if they end at the same place.
-    fn try_arms(&mut self, test: NodeId, start: &Start, (yes, no): (usize, usize)) -> Option<(End, Vec<Value>)> {
-        let yes = self.try_arm(start, yes)?;
-        let no = self.try_arm(start, no)?;
-        if yes.end != no.end {
-            return None;
+    fn try_arms(&mut self, test: NodeId, start: &Start, (yes, no): (usize, usize)) -> Tried {
+        let Some(yes) = self.try_arm(start, yes) else { return Tried::Parted { at_entry: false } };
+        let Some(no) = self.try_arm(start, no) else { return Tried::Parted { at_entry: false } };
+        let merged = if yes.end == no.end { self.merge(test, start, &yes, &no) } else { None };
+        match merged {
+            Some(values) => Tried::Met(yes.end, values),
+            None => Tried::Parted { at_entry: yes.end == End::Enter || no.end == End::Enter },
         }
-        let values = self.merge(test, start, &yes, &no)?;
-        Some((yes.end, values))
     }
 
     /// Forgets what arms have recorded.

@@ -40,8 +40,6 @@ pub struct Recording {
     pub limit: usize,
     /// Nodes that have their place already.
     placed: usize,
-    /// Decisions that became joins.
-    pub joined: usize,
     /// How often arms did not meet, by decision.
     pub(crate) parted: FxHashMap<u64, u32>,
 }
@@ -96,7 +94,7 @@ impl World {
         self.traced_value(node, plain)
     }
 
-    fn traced_value(&mut self, node: NodeId, value: Value) -> Value {
+    pub(crate) fn traced_value(&mut self, node: NodeId, value: Value) -> Value {
         let epoch = self.recording.as_ref().map_or(0, |r| r.epoch) as u64;
         self.heap.alloc(Kind::Traced, &[Value::packed((epoch & 0xFFFF) << 32 | node.0 as u64), value])
     }

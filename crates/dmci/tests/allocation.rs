@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
+use common::uniform;
 use dmci::{Batch, Column, Datum, Model, ModelOptions, Numerics, Passes, Program, RunOptions, Shape, Sums, Want};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -45,15 +48,6 @@ fn allocations(work: impl FnOnce()) -> usize {
     COUNT.set(Some(0));
     work();
     COUNT.replace(None).unwrap_or(0)
-}
-
-fn uniform(n: usize, seed: u64) -> Vec<f64> {
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 11) as f64 / (1u64 << 53) as f64
-    };
-    (0..n).map(|_| next()).collect()
 }
 
 /// Two calls at different parameters must allocate nothing once two calls have been made.

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
+use common::uniform;
 use dmci::{
     Column, Datum, GradOptions, Interpreter, Mode, Model, ModelOptions, Passes, Program, RunOptions, Want, Wrt,
 };
@@ -17,16 +20,6 @@ fn alone(program: &Program, mode: Mode, params: &[(&str, f64)], inputs: &[(&str,
     };
     let gradient = Interpreter::shared().grad(program, &options).ok()?;
     Some((gradient.value.to_bits(), gradient.flat.iter().map(|x| x.to_bits()).collect()))
-}
-
-fn uniform(n: usize, seed: u64) -> Vec<f64> {
-    let mut state = seed;
-    (0..n)
-        .map(|_| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 11) as f64 / (1u64 << 53) as f64
-        })
-        .collect()
 }
 
 fn options(mode: Mode, passes: Passes, max_paths: usize) -> ModelOptions {

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{MODES, root, shared};
+use common::{MODES, bits, root, shared};
 use dmci::{Bindings, Datum, GradOptions, Gradient, Interpreter, Mode, Program, RunOptions, Wrt, system};
 
 fn bound(names: &[(&str, f64)]) -> Bindings {
@@ -18,10 +18,6 @@ fn grad(text: &str, mode: &Mode, at: &[(&str, f64)], hessian: bool) -> Gradient 
     let wrt = Wrt::Names(at.iter().map(|(name, _)| name.to_string()).collect());
     let options = GradOptions { run, wrt, hessian };
     Interpreter::shared().grad(&Program::new(text), &options).unwrap_or_else(|e| panic!("{text} in {mode}: {e}"))
-}
-
-fn bits(list: &[f64]) -> Vec<u64> {
-    list.iter().map(|x| x.to_bits()).collect()
 }
 
 fn evaluator(name: &str, text: &str) -> Mode {

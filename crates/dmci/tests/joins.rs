@@ -2,16 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-use dmci::{Batch, Column, Datum, Mode, Model, ModelOptions, Passes, Program, RunOptions, Want};
+mod common;
 
-fn uniform(n: usize, seed: u64) -> Vec<f64> {
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 11) as f64 / (1u64 << 53) as f64
-    };
-    (0..n).map(|_| next()).collect()
-}
+use common::{bits, uniform};
+use dmci::{Batch, Column, Datum, Mode, Model, ModelOptions, Passes, Program, RunOptions, Want};
 
 fn run(text: &str, mode: Mode, joins: bool, want: Want) -> (Batch, u64) {
     let options = ModelOptions {
@@ -27,10 +21,6 @@ fn run(text: &str, mode: Mode, joins: bool, want: Want) -> (Batch, u64) {
     let batch = model.evaluate(&theta, &columns, want).unwrap();
     assert!(batch.failures.is_empty(), "{text}: {}", batch.failures[0].1);
     (batch, model.recordings())
-}
-
-fn bits(list: &[f64]) -> Vec<u64> {
-    list.iter().map(|x| x.to_bits()).collect()
 }
 
 /// Compares all modes with and without joins; returns the number of recordings with joins.

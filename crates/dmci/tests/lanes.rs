@@ -3,23 +3,13 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
+use common::{bits, uniform};
 use dmci::{
     Batch, Column, Datum, GradOptions, Interpreter, Mode, Model, ModelOptions, Numerics, Passes, Program, RunOptions,
     Shape, Sums, Want, Wrt,
 };
-
-fn uniform(n: usize, seed: u64) -> Vec<f64> {
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 11) as f64 / (1u64 << 53) as f64
-    };
-    (0..n).map(|_| next()).collect()
-}
-
-fn bits(list: &[f64]) -> Vec<u64> {
-    list.iter().map(|x| x.to_bits()).collect()
-}
 
 fn integers(list: impl IntoIterator<Item = i64>) -> Column {
     Column::Data(list.into_iter().map(Datum::Integer).collect())

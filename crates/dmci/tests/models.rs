@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Complaints, FAST, datum, root, shared};
+use common::{Complaints, FAST, bits, datum, root, shared};
 use dmci::{Bindings, Datum, GradOptions, Gradient, Interpreter, Mode, Program, RunOptions, Wrt};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -187,10 +187,6 @@ fn dynamics() -> Datum {
 
 fn all() -> Vec<Case> {
     [closed_forms(), simulations(), systems(), filters()].into_iter().flatten().collect()
-}
-
-fn bits(numbers: &[f64]) -> Vec<u64> {
-    numbers.iter().map(|x| x.to_bits()).collect()
 }
 
 #[test]

@@ -1,26 +1,16 @@
 //! Dead operations: what no output and no guard needs.
 
-use super::Rebuilt;
+use crate::rebuild::Rebuild;
 use crate::tape::{Node, NodeId, Tape};
 
 /// The tape without nodes that nothing needs. Leaves stay: they are the interface.
 pub fn remove_dead(tape: &Tape) -> Tape {
-    let mut needed = vec![false; tape.nodes.len()];
-    for id in tape.outputs.iter().copied().chain(tape.guards.iter().map(|g| g.node)) {
-        needed[id.0 as usize] = true;
+    let mut rebuild = Rebuild::new(tape);
+    let leaves = (0..tape.nodes.len()).filter(|&i| matches!(tape.nodes[i], Node::Leaf(_))).map(|i| NodeId(i as u32));
+    let guarded = tape.guards.iter().map(|g| g.node);
+    let needed = rebuild.needed(tape.outputs.iter().copied().chain(guarded).chain(leaves));
+    for i in (0..needed.len()).filter(|&i| needed[i]) {
+        rebuild.copy(i);
     }
-    for (i, node) in tape.nodes.iter().enumerate().rev() {
-        if matches!(node, Node::Leaf(_)) {
-            needed[i] = true;
-        }
-        if needed[i] {
-            tape.operands(i).iter().for_each(|a| needed[a.0 as usize] = true);
-        }
-    }
-    let mut rebuilt = Rebuilt::new(tape);
-    for (i, needed) in needed.into_iter().enumerate() {
-        let id = if needed { rebuilt.push(i) } else { NodeId(0) };
-        rebuilt.new_id.push(id);
-    }
-    rebuilt.finish()
+    rebuild.finish(&tape.guards, &tape.outputs)
 }

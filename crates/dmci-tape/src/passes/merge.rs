@@ -1,6 +1,6 @@
 //! Merging: the same operation on the same nodes is computed once.
 
-use super::Rebuilt;
+use crate::rebuild::Rebuild;
 use crate::tape::{Node, NodeId, Tape};
 use dmci_ops::{Kernel, Op, Shape};
 use rustc_hash::FxHashMap;
@@ -19,7 +19,7 @@ enum Key {
 /// The tape with equal nodes merged into the first of them. Operands are compared as they stand:
 /// `a + b` and `b + a` stay two operations.
 pub fn merge_equal(tape: &Tape) -> Tape {
-    let mut rebuilt = Rebuilt::new(tape);
+    let mut rebuild = Rebuild::new(tape);
     let mut seen: FxHashMap<Key, NodeId> = FxHashMap::default();
     for (i, node) in tape.nodes.iter().enumerate() {
         let shape = tape.shapes[i];
@@ -29,21 +29,24 @@ pub fn merge_equal(tape: &Tape) -> Tape {
             Node::Int(x) => Some(Key::Int(x)),
             Node::Constant(n) => Some(Key::Constant(tape.constants[n as usize].clone(), shape)),
             Node::Op(op, mut args) => {
-                args.iter_mut().zip(rebuilt.operands(i)).for_each(|(a, new)| *a = new);
+                args.iter_mut().zip(rebuild.operands(i)).for_each(|(a, new)| *a = new);
                 Some(Key::Op(op, args))
             }
             Node::Kernel(kernel, mut args) => {
-                args.iter_mut().zip(rebuilt.operands(i)).for_each(|(a, new)| *a = new);
+                args.iter_mut().zip(rebuild.operands(i)).for_each(|(a, new)| *a = new);
                 Some(Key::Kernel(kernel, args, shape))
             }
-            Node::Pack { .. } => Some(Key::Pack(rebuilt.operands(i).collect(), shape)),
+            Node::Pack { .. } => Some(Key::Pack(rebuild.operands(i).collect(), shape)),
         };
-        let known = key.as_ref().and_then(|key| seen.get(key)).copied();
-        let id = known.unwrap_or_else(|| rebuilt.push(i));
-        if let (Some(key), None) = (key, known) {
-            seen.insert(key, id);
+        match key.as_ref().and_then(|key| seen.get(key)) {
+            Some(&known) => rebuild.replace(i, known),
+            None => {
+                let id = rebuild.copy(i);
+                key.into_iter().for_each(|key| {
+                    seen.insert(key, id);
+                });
+            }
         }
-        rebuilt.new_id.push(id);
     }
-    rebuilt.finish()
+    rebuild.finish(&tape.guards, &tape.outputs)
 }

@@ -124,6 +124,6 @@ impl<'a> Merger<'a> {
         let recorder = &mut self.world.recording.as_mut()?.recorder;
         let node = recorder.op(Op::BoolSelect, &[self.test, p, q]);
         let plain = Value::boolean(recorder.bits(node) != 0);
-        Some(self.world.traced_at(node, plain))
+        Some(self.world.traced_value(node, plain))
     }
 }

@@ -188,9 +188,4 @@ impl World {
         let plain = self.plain_value(shape, &elements)?;
         Ok(Some(self.traced_value(node, plain)))
     }
-
-    /// A traced value of a node.
-    pub(crate) fn traced_at(&mut self, node: NodeId, plain: Value) -> Value {
-        self.traced_value(node, plain)
-    }
 }

@@ -37,7 +37,7 @@ enum Rule {
 #[inline]
 pub(crate) fn call(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Error> {
     let extended = world.recording.is_some() || world.numerics != Numerics::default();
-    if extended || args.iter().any(|&v| world.is_tensor(v)) {
+    if extended || world.heap.has_tensors() && args.iter().any(|&v| world.is_tensor(v)) {
         return run_extended(world, p, args);
     }
     (prims::table()[p as usize].run)(world, args)

@@ -18,6 +18,21 @@ pub fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Numbers between 0 and 1, the same in every run.
+pub fn uniform(n: usize, seed: u64) -> Vec<f64> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    (0..n).map(|_| next()).collect()
+}
+
+/// The bits of numbers: what must be the same.
+pub fn bits(numbers: &[f64]) -> Vec<u64> {
+    numbers.iter().map(|x| x.to_bits()).collect()
+}
+
 /// Options for a mode, with limits under which a wrong test does not stop the suite.
 pub fn options(mode: &Mode) -> RunOptions {
     let limits = Limits { time: Duration::from_secs(120), heap: 512 << 20, ..Limits::default() };

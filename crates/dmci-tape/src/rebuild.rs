@@ -1,0 +1,100 @@
+//! A tape made from another one, node by node: what passes and stages are built on.
+
+use crate::tape::{Guard, Leaf, Node, NodeId, Tape};
+use dmci_ops::Shape;
+
+/// A tape under reconstruction.
+#[derive(Debug)]
+pub struct Rebuild<'a> {
+    old: &'a Tape,
+    new: Tape,
+    /// The new node of each old one that has one.
+    new_id: Vec<Option<NodeId>>,
+}
+
+impl<'a> Rebuild<'a> {
+    /// Nothing yet but the leaves, maps and constants of the old tape.
+    pub fn new(old: &'a Tape) -> Self {
+        let new = Tape {
+            leaves: old.leaves.clone(),
+            maps: old.maps.clone(),
+            constants: old.constants.clone(),
+            single: old.single,
+            ..Tape::default()
+        };
+        Rebuild { old, new, new_id: vec![None; old.nodes.len()] }
+    }
+
+    /// The old nodes that these need, themselves included, as far as they are not here yet.
+    pub fn needed(&self, roots: impl IntoIterator<Item = NodeId>) -> Vec<bool> {
+        let mut needed = vec![false; self.old.nodes.len()];
+        roots.into_iter().for_each(|id| needed[id.0 as usize] = true);
+        for i in (0..needed.len()).rev() {
+            needed[i] &= self.new_id[i].is_none();
+            if needed[i] {
+                self.old.operands(i).iter().for_each(|a| needed[a.0 as usize] = true);
+            }
+        }
+        needed
+    }
+
+    /// What an old node is now.
+    pub fn id(&self, old: NodeId) -> NodeId {
+        self.new_id[old.0 as usize].expect("nodes are copied before what needs them")
+    }
+
+    /// The operands of an old node as they are now.
+    pub fn operands(&self, i: usize) -> impl Iterator<Item = NodeId> {
+        self.old.operands(i).iter().map(|&a| self.id(a))
+    }
+
+    /// Lets a new node stand for an old one.
+    pub fn replace(&mut self, i: usize, new: NodeId) {
+        self.new_id[i] = Some(new);
+    }
+
+    /// Makes an old node a leaf.
+    pub fn make_leaf(&mut self, old: NodeId, leaf: Leaf) {
+        let shape = leaf.shape;
+        self.new.leaves.push(leaf);
+        let id = self.push(Node::Leaf(self.new.leaves.len() as u32 - 1), shape);
+        self.replace(old.0 as usize, id);
+    }
+
+    /// Copies an old node whose operands are here already.
+    pub fn copy(&mut self, i: usize) -> NodeId {
+        let node = match self.old.nodes[i] {
+            Node::Op(op, mut args) => {
+                args.iter_mut().zip(self.operands(i)).for_each(|(a, new)| *a = new);
+                Node::Op(op, args)
+            }
+            Node::Kernel(kernel, mut args) => {
+                args.iter_mut().zip(self.operands(i)).for_each(|(a, new)| *a = new);
+                Node::Kernel(kernel, args)
+            }
+            Node::Pack { count, .. } => {
+                let first = self.new.packed.len() as u32;
+                let operands: Vec<NodeId> = self.operands(i).collect();
+                self.new.packed.extend(operands);
+                Node::Pack { first, count }
+            }
+            other => other,
+        };
+        let id = self.push(node, self.old.shapes[i]);
+        self.replace(i, id);
+        id
+    }
+
+    fn push(&mut self, node: Node, shape: Shape) -> NodeId {
+        self.new.nodes.push(node);
+        self.new.shapes.push(shape);
+        NodeId(self.new.nodes.len() as u32 - 1)
+    }
+
+    /// The new tape, with these guards and outputs of the old one.
+    pub fn finish<'g>(mut self, guards: impl IntoIterator<Item = &'g Guard>, outputs: &[NodeId]) -> Tape {
+        self.new.guards = guards.into_iter().map(|g| Guard { node: self.id(g.node), ..*g }).collect();
+        self.new.outputs = outputs.iter().map(|&n| self.id(n)).collect();
+        self.new
+    }
+}
