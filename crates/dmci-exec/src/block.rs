@@ -1,5 +1,6 @@
 //! The block interpreter: lanes in blocks, each step a loop over the block.
 
+use crate::loops::LoopSpace;
 use crate::plan::{Plan, Step, TensorKind, TensorStep};
 use dmci_ops::linalg::Scratch;
 use dmci_ops::op::single;
@@ -37,7 +38,20 @@ pub struct Results {
 #[derive(Default)]
 struct Workspace {
     rows: Vec<u64>,
+    loops: Vec<LoopSpace>,
     scratch: Scratch,
+}
+
+/// Rows of lanes that steps work on.
+pub(crate) struct Frame<'a> {
+    pub rows: &'a mut [u64],
+    /// Lanes that a row has room for.
+    pub width: usize,
+    /// Lanes that are there.
+    pub lanes: usize,
+    /// Memory of the loops among the steps.
+    pub loops: &'a mut Vec<LoopSpace>,
+    pub scratch: &'a mut Scratch,
 }
 
 thread_local! {
@@ -52,7 +66,7 @@ impl Plan {
         results.failed.resize(which.len(), STAYED);
         results.outputs.clear();
         results.outputs.resize(which.len() * self.outputs, 0);
-        let cached = (BLOCK_WORDS / self.slots.max(1)).next_power_of_two().clamp(16, BLOCK);
+        let cached = (BLOCK_WORDS / self.footprint().max(1)).next_power_of_two().clamp(16, BLOCK);
         let width = cached.min(which.len().next_multiple_of(4).max(4));
         let stride = self.outputs.max(1);
         let block = |((which, outputs), failed): ((&[usize], &mut [u64]), &mut [u32])| {
@@ -88,7 +102,7 @@ impl Plan {
         failed: &mut [u32],
     ) {
         let n = which.len();
-        let Workspace { rows, scratch } = workspace;
+        let Workspace { rows, loops, scratch } = workspace;
         for step in &self.steps {
             match *step {
                 Step::Leaf { d, first, count, real } => {
@@ -102,22 +116,6 @@ impl Plan {
                         }
                     }
                 }
-                Step::Constant { d, bits } => rows[d as usize * width..][..n].fill(bits),
-                Step::Op { op, d, args } => {
-                    let (target, others) = Rows::split(rows, d as usize, 1, width);
-                    let target = &mut target[..n];
-                    op.eval_lanes(target, args.map(|s| &others.rows(s as usize, 1)[..n]));
-                    self.round(op, target);
-                }
-                Step::Tensor(t) => self.tensor_step(&self.tensors[t as usize], rows, width, n, scratch),
-                Step::Guard { test, outcome, index } => {
-                    let row = &rows[test as usize * width..][..n];
-                    for (f, &bit) in failed.iter_mut().zip(row) {
-                        if (bit != 0) != outcome && *f == STAYED {
-                            *f = index;
-                        }
-                    }
-                }
                 Step::Output { s, index, count } => {
                     for e in 0..count as usize {
                         let row = &rows[(s as usize + e) * width..][..n];
@@ -126,7 +124,44 @@ impl Plan {
                         }
                     }
                 }
+                _ => {
+                    let mut frame = Frame { rows, width, lanes: n, loops, scratch };
+                    self.step(step, &mut frame, failed);
+                }
             }
+        }
+    }
+
+    /// Does a step that neither reads leaves nor writes outputs; `failed` gets the guards that fail.
+    pub(crate) fn step(&self, step: &Step, frame: &mut Frame<'_>, failed: &mut [u32]) {
+        let (width, n) = (frame.width, frame.lanes);
+        match *step {
+            Step::Constant { d, bits } => frame.rows[d as usize * width..][..n].fill(bits),
+            Step::Op { op, d, args } => {
+                let (target, others) = Rows::split(frame.rows, d as usize, 1, width);
+                let target = &mut target[..n];
+                op.eval_lanes(target, args.map(|s| &others.rows(s as usize, 1)[..n]));
+                self.round(op, target);
+            }
+            Step::Tensor(t) => self.tensor_step(&self.tensors[t as usize], frame.rows, width, n, frame.scratch),
+            Step::Loop(l) => self.run_loop(l as usize, frame),
+            Step::Move { d, s, count } => {
+                for e in 0..count as usize {
+                    frame
+                        .rows
+                        .copy_within((s as usize + e) * width..(s as usize + e) * width + n, (d as usize + e) * width);
+                }
+            }
+            Step::Guard { test, outcome, index } => {
+                let row = &frame.rows[test as usize * width..][..n];
+                for (f, &bit) in failed.iter_mut().zip(row) {
+                    if (bit != 0) != outcome && *f == STAYED {
+                        *f = index;
+                    }
+                }
+            }
+            // Only whole plans have leaves and outputs.
+            Step::Leaf { .. } | Step::Output { .. } => {}
         }
     }
 

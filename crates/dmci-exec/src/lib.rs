@@ -3,6 +3,7 @@
 //! **Invariant:** no executor knows Scheme, and no result depends on how lanes are grouped.
 
 mod block;
+mod loops;
 mod plan;
 mod stage;
 mod sum;

@@ -1,7 +1,8 @@
 //! Plans: a tape with a place in the workspace for every value, reused as values die.
 
 use dmci_ops::{Kernel, MAX_ARITY, Op, Shape, Type};
-use dmci_tape::{Node, NodeId, Tape};
+use dmci_tape::{LoopKind, Node, NodeId, Tape};
+use rustc_hash::FxHashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -30,6 +31,14 @@ pub(crate) enum Step {
     },
     /// A step on tensors, by its number.
     Tensor(u32),
+    /// A loop, by its number.
+    Loop(u32),
+    /// So many rows once more.
+    Move {
+        d: Slot,
+        s: Slot,
+        count: u32,
+    },
     /// Lanes whose boolean is not `outcome` leave the path here.
     Guard {
         test: Slot,
@@ -79,6 +88,7 @@ pub(crate) enum TensorKind {
 pub struct Plan {
     pub(crate) steps: Vec<Step>,
     pub(crate) tensors: Vec<TensorStep>,
+    pub(crate) loops: Vec<LoopStep>,
     pub(crate) maps: Vec<Arc<[u32]>>,
     pub(crate) slots: usize,
     pub(crate) leaves: usize,
@@ -86,84 +96,97 @@ pub struct Plan {
     pub(crate) single: bool,
 }
 
+/// Rounds of a loop that work is estimated for.
+const USUAL_ROUNDS: usize = 100;
+
 /// Rows that are free, by the number of them that belong together.
 #[derive(Default)]
 struct Slots {
-    free: rustc_hash::FxHashMap<u32, Vec<Slot>>,
+    free: FxHashMap<u32, Vec<Slot>>,
     used: Slot,
 }
 
 impl Slots {
     fn take(&mut self, count: u32) -> Slot {
-        self.free.get_mut(&count).and_then(Vec::pop).unwrap_or_else(|| {
-            self.used += count;
-            self.used - count
-        })
+        self.free.get_mut(&count).and_then(Vec::pop).unwrap_or_else(|| self.take_new(count))
+    }
+
+    /// Rows that nothing used before.
+    fn take_new(&mut self, count: u32) -> Slot {
+        self.used += count;
+        self.used - count
+    }
+}
+
+/// A value as rows of the workspace: the first of them, and how many.
+pub(crate) type RowRange = (Slot, u32);
+
+/// A loop: a plan for one round, with its state and the values that rounds share in rows of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LoopStep {
+    /// Where its results go: whether it finished, the state, the number of rounds.
+    pub d: Slot,
+    /// Rows outside of the first state and of what rounds share.
+    pub operands: Vec<RowRange>,
+    pub kind: LoopStepKind,
+    /// Rows inside, by leaf of the body: state, state of the loop that is followed, shared values.
+    pub leaves: Vec<RowRange>,
+    /// Rows inside of the state at the end of a round; never those of a leaf.
+    pub next: Vec<RowRange>,
+    /// What is the same in all rounds.
+    pub prelude: Vec<Step>,
+    /// Rows inside that stay as they are from round to round.
+    pub kept: Vec<RowRange>,
+    pub body: Plan,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum LoopStepKind {
+    Forward {
+        limit: u64,
+        /// Whether a loop follows it back, and its states are to be found again.
+        followed: bool,
+    },
+    /// Follows the loop of this number.
+    Backward { of: u32 },
+}
+
+impl LoopStep {
+    /// Rows of the state.
+    pub fn state(&self) -> &[RowRange] {
+        &self.leaves[..self.next.len()]
+    }
+
+    /// Rows of the values that rounds share.
+    pub fn shared(&self) -> &[RowRange] {
+        &self.leaves[self.leaves.len() + self.next.len() - self.operands.len()..]
     }
 }
 
 impl Plan {
     /// Plans a tape. Guards are tested as soon as their boolean is known.
     pub fn new(tape: &Tape) -> Plan {
-        let end = tape.nodes.len();
-        let mut last_use: Vec<usize> = (0..end).collect();
-        for i in 0..end {
-            for a in tape.operands(i) {
-                last_use[a.0 as usize] = i;
-            }
-        }
-        // Guards keep their order: the first one that fails decides where a lane goes next.
-        let mut guards_at: Vec<(usize, usize)> = Vec::new();
-        let mut at = 0;
-        for (k, guard) in tape.guards.iter().enumerate() {
-            at = at.max(guard.node.0 as usize);
-            guards_at.push((at, k));
-            let node = guard.node.0 as usize;
-            last_use[node] = last_use[node].max(at);
-        }
-        tape.outputs.iter().for_each(|o| last_use[o.0 as usize] = end);
+        let mut planner = Planner::new(tape);
+        let steps = planner.steps(&vec![true; tape.nodes.len()], None);
+        planner.finish(steps)
+    }
 
-        let mut dying: Vec<u32> = (0..end as u32).filter(|&i| last_use[i as usize] < end).collect();
-        dying.sort_by_key(|&i| last_use[i as usize]);
-        let mut dying = dying.into_iter().peekable();
-        let mut guards = guards_at.into_iter().peekable();
-        let mut planner = Planner {
-            tape,
-            slot_of: vec![0; end],
-            slots: Slots::default(),
-            tensors: Vec::new(),
-            leaf_offsets: tape.leaf_offsets().0,
-        };
-        let mut steps = Vec::with_capacity(end + tape.guards.len() + tape.outputs.len());
-        for i in 0..end {
-            // A value never shares the rows of an operand: kernels write while they read.
-            let d = planner.slots.take(tape.shapes[i].len() as u32);
-            planner.slot_of[i] = d;
-            steps.push(planner.step(i, d));
-            while let Some((_, k)) = guards.next_if(|g| g.0 == i) {
-                let guard = tape.guards[k];
-                steps.push(Step::Guard { test: planner.slot(guard.node), outcome: guard.outcome, index: k as u32 });
-            }
-            while let Some(n) = dying.next_if(|&n| last_use[n as usize] == i) {
-                let count = tape.shapes[n as usize].len() as u32;
-                planner.slots.free.entry(count).or_default().push(planner.slot_of[n as usize]);
-            }
-        }
-        let mut outputs = 0;
+    fn of_loop(tape: &Tape, states: usize) -> (Plan, LoopRows) {
+        let mut planner = Planner::new(tape);
+        let varies = tape.varying(states);
+        let mut rows = LoopRows::default();
+        let mut steps = planner.steps(&varies, Some(&mut rows));
         for &output in &tape.outputs {
-            let count = tape.shape(output).len() as u32;
-            steps.push(Step::Output { s: planner.slot(output), index: outputs, count });
-            outputs += count;
+            let (mut s, count) = (planner.slot(output), tape.shape(output).len() as u32);
+            // The next state is written while this one is still read.
+            if matches!(tape.nodes[output.0 as usize], Node::Leaf(_)) || !varies[output.0 as usize] {
+                let d = planner.slots.take(count);
+                steps.push(Step::Move { d, s, count });
+                s = d;
+            }
+            rows.next.push((s, count));
         }
-        Plan {
-            steps,
-            tensors: planner.tensors,
-            maps: tape.maps.clone(),
-            slots: planner.slots.used as usize,
-            leaves: tape.leaf_offsets().1,
-            outputs: outputs as usize,
-            single: tape.single,
-        }
+        (planner.finish(steps), rows)
     }
 
     /// Number of rows of lanes that are live at once.
@@ -176,9 +199,15 @@ impl Plan {
         self.outputs
     }
 
-    /// Operations on single numbers that a lane needs, roughly.
+    /// Operations on single numbers that a lane needs, roughly; how often loops run is not known.
     pub fn work(&self) -> usize {
-        self.steps.len() + self.tensors.iter().map(|t| 4 * t.shape.len()).sum::<usize>()
+        let loops = self.loops.iter().map(|l| USUAL_ROUNDS * l.body.work()).sum::<usize>();
+        self.steps.len() + self.tensors.iter().map(|t| 4 * t.shape.len()).sum::<usize>() + loops
+    }
+
+    /// Rows that are worked on together.
+    pub(crate) fn footprint(&self) -> usize {
+        self.slots + self.loops.iter().map(|l| l.body.footprint()).max().unwrap_or(0)
     }
 
     /// The text form.
@@ -202,6 +231,13 @@ impl Plan {
                     };
                     writeln!(out, "s{} = {name} {}", step.d, step.shape)
                 }
+                Step::Loop(n) => {
+                    let l = &self.loops[*n as usize];
+                    let body = l.body.print();
+                    let body: String = body.lines().map(|line| format!("  {line}\n")).collect();
+                    write!(out, "s{} = loop\n{body}", l.d)
+                }
+                Step::Move { d, s, .. } => writeln!(out, "s{d} = s{s}"),
                 Step::Guard { test, outcome, index } => writeln!(out, "guard {index}: s{test} {outcome}"),
                 Step::Output { s, index, .. } => writeln!(out, "output {index} = s{s}"),
             };
@@ -210,15 +246,153 @@ impl Plan {
     }
 }
 
+/// Where a loop keeps what stays from round to round.
+#[derive(Default)]
+struct LoopRows {
+    leaves: Vec<RowRange>,
+    next: Vec<RowRange>,
+    prelude: Vec<Step>,
+    kept: Vec<RowRange>,
+}
+
 struct Planner<'a> {
     tape: &'a Tape,
     slot_of: Vec<Slot>,
     slots: Slots,
     tensors: Vec<TensorStep>,
+    loops: Vec<LoopStep>,
+    /// The number of the step of each loop node.
+    loop_numbers: FxHashMap<NodeId, u32>,
     leaf_offsets: Vec<usize>,
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
+    fn new(tape: &'a Tape) -> Self {
+        Planner {
+            tape,
+            slot_of: vec![0; tape.nodes.len()],
+            slots: Slots::default(),
+            tensors: Vec::new(),
+            loops: Vec::new(),
+            loop_numbers: FxHashMap::default(),
+            leaf_offsets: tape.leaf_offsets().0,
+        }
+    }
+
+    /// The steps of all nodes. In the body of a loop, leaves have rows and no steps, and what does not
+    /// vary goes into the prelude and keeps its rows.
+    fn steps(&mut self, varies: &[bool], mut body: Option<&mut LoopRows>) -> Vec<Step> {
+        let tape = self.tape;
+        let end = tape.nodes.len();
+        let last_use = last_uses(tape, varies, body.is_some());
+        // Guards keep their order: the first one that fails decides where a lane goes next.
+        let mut guards_at: Vec<(usize, usize)> = Vec::new();
+        let mut at = 0;
+        for (k, guard) in tape.guards.iter().enumerate() {
+            at = at.max(guard.node.0 as usize);
+            guards_at.push((at, k));
+        }
+        let mut dying: Vec<u32> = (0..end as u32).filter(|&i| last_use[i as usize] < end).collect();
+        dying.sort_by_key(|&i| last_use[i as usize]);
+        let mut dying = dying.into_iter().peekable();
+        let mut guards = guards_at.into_iter().peekable();
+        let mut steps = Vec::with_capacity(end + tape.guards.len() + tape.outputs.len());
+        for i in 0..end {
+            if let Node::Out { of, index } = tape.nodes[i] {
+                self.slot_of[i] = self.slot(of) + tape.out_offset(of, index) as Slot;
+            } else {
+                // A value never shares the rows of an operand: kernels write while they read.
+                let width = tape.width_of(i) as u32;
+                // What stays from round to round must not be where something else was in this round.
+                let d = if body.is_some() && !varies[i] { self.slots.take_new(width) } else { self.slots.take(width) };
+                self.slot_of[i] = d;
+                match (&mut body, tape.nodes[i]) {
+                    (Some(rows), Node::Leaf(_)) => {
+                        rows.leaves.push((d, width));
+                        if !varies[i] {
+                            rows.kept.push((d, width));
+                        }
+                    }
+                    (Some(rows), _) if !varies[i] => {
+                        let step = self.step(i, d);
+                        rows.prelude.push(step);
+                        rows.kept.push((d, width));
+                    }
+                    _ => {
+                        let step = self.step(i, d);
+                        steps.push(step);
+                    }
+                }
+            }
+            while let Some((_, k)) = guards.next_if(|g| g.0 == i) {
+                let guard = tape.guards[k];
+                steps.push(Step::Guard { test: self.slot(guard.node), outcome: guard.outcome, index: k as u32 });
+            }
+            while let Some(n) = dying.next_if(|&n| last_use[n as usize] == i) {
+                if !matches!(tape.nodes[n as usize], Node::Out { .. }) {
+                    let count = tape.width_of(n as usize) as u32;
+                    self.slots.free.entry(count).or_default().push(self.slot_of[n as usize]);
+                }
+            }
+        }
+        if body.is_none() {
+            let mut index = 0;
+            for &output in &tape.outputs {
+                let count = tape.shape(output).len() as u32;
+                steps.push(Step::Output { s: self.slot(output), index, count });
+                index += count;
+            }
+        }
+        steps
+    }
+
+    fn finish(self, steps: Vec<Step>) -> Plan {
+        Plan {
+            steps,
+            tensors: self.tensors,
+            loops: self.loops,
+            maps: self.tape.maps.clone(),
+            slots: self.slots.used as usize,
+            leaves: self.tape.leaf_offsets().1,
+            outputs: self.tape.outputs.iter().map(|&o| self.tape.shape(o).len()).sum(),
+            single: self.tape.single,
+        }
+    }
+
+    fn loop_step(&mut self, i: usize, n: u32, d: Slot) -> Step {
+        let l = &self.tape.loops[n as usize];
+        let mut operands = self.tape.operands(i).to_vec();
+        let (kind, varying) = match l.kind {
+            LoopKind::Forward { limit } => (LoopStepKind::Forward { limit, followed: false }, l.states as usize),
+            LoopKind::Backward => {
+                let of = operands.pop().and_then(|of| self.loop_numbers.get(&of).copied()).unwrap_or(0);
+                if let Some(LoopStep { kind: LoopStepKind::Forward { followed, .. }, .. }) =
+                    self.loops.get_mut(of as usize)
+                {
+                    *followed = true;
+                }
+                let shared = operands.len() - l.states as usize;
+                (LoopStepKind::Backward { of }, l.body.leaves.len() - shared)
+            }
+        };
+        let (body, rows) = Plan::of_loop(&l.body, varying);
+        let range = |&o: &NodeId| (self.slot(o), self.tape.shape(o).len() as u32);
+        let step = LoopStep {
+            d,
+            operands: operands.iter().map(range).collect(),
+            kind,
+            leaves: rows.leaves,
+            next: rows.next,
+            prelude: rows.prelude,
+            kept: rows.kept,
+            body,
+        };
+        self.loops.push(step);
+        let number = self.loops.len() as u32 - 1;
+        self.loop_numbers.insert(NodeId(i as u32), number);
+        Step::Loop(number)
+    }
+
     fn slot(&self, id: NodeId) -> Slot {
         self.slot_of[id.0 as usize]
     }
@@ -266,6 +440,8 @@ impl Planner<'_> {
                 let kind = TensorKind::Pack(parts.collect());
                 self.tensor(d, shape, kind)
             }
+            Node::Loop(n) => self.loop_step(i, n, d),
+            Node::Out { .. } => Step::Move { d, s: d, count: 0 },
         }
     }
 
@@ -273,4 +449,32 @@ impl Planner<'_> {
         self.tensors.push(TensorStep { d, shape, kind });
         Step::Tensor(self.tensors.len() as u32 - 1)
     }
+}
+
+/// The last node that needs each node; the number of nodes if it is needed to the end.
+fn last_uses(tape: &Tape, varies: &[bool], body: bool) -> Vec<usize> {
+    let end = tape.nodes.len();
+    let mut last_use: Vec<usize> = (0..end).collect();
+    for i in 0..end {
+        for a in tape.operands(i) {
+            last_use[a.0 as usize] = i;
+        }
+    }
+    let mut at = 0;
+    for guard in &tape.guards {
+        let node = guard.node.0 as usize;
+        at = at.max(node);
+        last_use[node] = last_use[node].max(at);
+    }
+    tape.outputs.iter().for_each(|o| last_use[o.0 as usize] = end);
+    for i in 0..end {
+        if body && (!varies[i] || matches!(tape.nodes[i], Node::Leaf(_))) {
+            last_use[i] = end;
+        }
+        // Results are rows of their loop.
+        if let Node::Out { of, .. } = tape.nodes[i] {
+            last_use[of.0 as usize] = last_use[of.0 as usize].max(last_use[i]);
+        }
+    }
+    last_use
 }

@@ -7,13 +7,19 @@
 use crate::block::{Leaves, Results, STAYED};
 use crate::plan::Plan;
 use dmci_ops::Type;
-use dmci_tape::{Guard, Leaf, LeafKind, Node, NodeId, Rebuild, Tape};
+use dmci_tape::{Guard, Leaf, LeafKind, LoopKind, Node, NodeId, Rebuild, Tape};
 
 /// What a value depends on: nothing, the parameters, the data, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Axes {
     set: bool,
     row: bool,
+}
+
+impl Axes {
+    fn and(self, other: Axes) -> Axes {
+        Axes { set: self.set || other.set, row: self.row || other.row }
+    }
 }
 
 /// A part of a tape that is run for each parameter set or each row.
@@ -198,6 +204,28 @@ impl<L: Leaves> Leaves for WithStages<'_, L> {
 }
 
 fn axes(tape: &Tape) -> Vec<Axes> {
+    let mut at_least = vec![Axes { set: false, row: false }; tape.nodes.len()];
+    loop {
+        let axes = axes_with(tape, &at_least);
+        // A loop runs where the one that follows it back does: that one needs its states.
+        let mut settled = true;
+        for i in 0..tape.nodes.len() {
+            if let Node::Loop(n) = tape.nodes[i]
+                && tape.loops[n as usize].kind == LoopKind::Backward
+                && let Some(of) = tape.operands(i).last()
+                && axes[of.0 as usize] != axes[i]
+            {
+                at_least[of.0 as usize] = at_least[of.0 as usize].and(axes[i]);
+                settled = false;
+            }
+        }
+        if settled {
+            return axes;
+        }
+    }
+}
+
+fn axes_with(tape: &Tape, at_least: &[Axes]) -> Vec<Axes> {
     let mut axes: Vec<Axes> = Vec::with_capacity(tape.nodes.len());
     for (i, node) in tape.nodes.iter().enumerate() {
         axes.push(match node {
@@ -208,10 +236,7 @@ fn axes(tape: &Tape) -> Vec<Axes> {
                     row: matches!(kind, LeafKind::Input | LeafKind::Noise),
                 }
             }
-            _ => tape.operands(i).iter().fold(Axes { set: false, row: false }, |all, a| {
-                let of = axes[a.0 as usize];
-                Axes { set: all.set || of.set, row: all.row || of.row }
-            }),
+            _ => tape.operands(i).iter().fold(at_least[i], |all, a| all.and(axes[a.0 as usize])),
         });
     }
     axes

@@ -1,10 +1,12 @@
 //! Forward mode: tangents along the tape, as operations on it.
 
+use crate::loops::Changing;
 use crate::recorder::Recorder;
 use crate::reverse::dependents;
 use crate::tape::{Node, NodeId};
 use dmci_ops::derivative::contribution;
 use dmci_ops::{Build, MAX_ARITY, Op};
+use rustc_hash::FxHashMap;
 
 /// Adds the tangents of `outputs` to the tape when the `wanted` nodes move along `directions`;
 /// `None` where an output does not depend on them.
@@ -22,6 +24,7 @@ pub fn tangents(
             *slot = Some(direction);
         }
     }
+    let mut loops: FxHashMap<NodeId, Changing> = FxHashMap::default();
     for i in 0..depends.len() {
         if !depends[i] || tangent[i].is_some() {
             continue;
@@ -33,6 +36,19 @@ pub fn tangents(
             Node::Kernel(..) | Node::Pack { .. } => {
                 let changes: Vec<_> = recorder.tape().operands(first + i).iter().map(|&a| before(a)).collect();
                 recorder.kernel_change(y, &changes)
+            }
+            Node::Loop(_) => {
+                let operands = recorder.tape().operands(first + i).to_vec();
+                let changes: Vec<_> = operands.iter().map(|&a| before(a)).collect();
+                let followed = operands.last().and_then(|of| loops.get(of));
+                if let Some(changing) = recorder.changing(y, &changes, followed) {
+                    loops.insert(y, changing);
+                }
+                None
+            }
+            Node::Out { of, index } => {
+                let changing = loops.get(&of);
+                changing.and_then(|c| Some(recorder.out(c.node, (*c.at.get(index as usize)?)?)))
             }
             Node::Leaf(_) | Node::Real(_) | Node::Int(_) | Node::Constant(_) => None,
         };

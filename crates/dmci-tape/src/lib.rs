@@ -5,6 +5,8 @@
 
 mod forward;
 mod kernels;
+mod lane;
+mod loops;
 mod masks;
 pub mod passes;
 mod rebuild;
@@ -15,7 +17,9 @@ mod text;
 mod verify;
 
 pub use forward::tangents;
+pub use lane::LoopEnd;
+pub use loops::{NewLoop, Round};
 pub use rebuild::Rebuild;
 pub use recorder::Recorder;
 pub use reverse::{adjoints, gradient, scalar_adjoints};
-pub use tape::{Guard, Leaf, LeafKind, Node, NodeId, Tape};
+pub use tape::{Guard, Leaf, LeafKind, Loop, LoopKind, Node, NodeId, Tape};

@@ -8,6 +8,7 @@ pub use dead::remove_dead;
 pub use merge::merge_equal;
 
 use crate::tape::Tape;
+use std::sync::Arc;
 
 /// Which passes run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,9 +30,11 @@ impl Default for Passes {
 }
 
 impl Passes {
-    /// Runs the passes over tapes that are switched on.
+    /// Runs the passes over tapes that are switched on, in the bodies of loops too.
     pub fn run(self, tape: &Tape) -> Tape {
         let tape = if self.merge { merge_equal(tape) } else { tape.clone() };
-        if self.dead { remove_dead(&tape) } else { tape }
+        let mut tape = if self.dead { remove_dead(&tape) } else { tape };
+        tape.loops.iter_mut().for_each(|l| l.body = Arc::new(self.run(&l.body)));
+        tape
     }
 }

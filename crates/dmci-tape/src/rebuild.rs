@@ -1,6 +1,6 @@
 //! A tape made from another one, node by node: what passes and stages are built on.
 
-use crate::tape::{Guard, Leaf, Node, NodeId, Tape};
+use crate::tape::{Guard, Leaf, Loop, Node, NodeId, Tape};
 use dmci_ops::Shape;
 
 /// A tape under reconstruction.
@@ -78,6 +78,15 @@ impl<'a> Rebuild<'a> {
                 self.new.packed.extend(operands);
                 Node::Pack { first, count }
             }
+            Node::Loop(n) => {
+                let first = self.new.packed.len() as u32;
+                let operands: Vec<NodeId> = self.operands(i).collect();
+                self.new.packed.extend(operands);
+                let l = Loop { first, ..self.old.loops[n as usize].clone() };
+                self.new.loops.push(l);
+                Node::Loop(self.new.loops.len() as u32 - 1)
+            }
+            Node::Out { of, index } => Node::Out { of: self.id(of), index },
             other => other,
         };
         let id = self.push(node, self.old.shapes[i]);

@@ -1,8 +1,8 @@
 //! Recording: nodes are added with their values in the lane that is being walked.
 
+use crate::lane;
 use crate::tape::{Guard, Leaf, LeafKind, Node, NodeId, Tape};
 use dmci_ops::linalg::Scratch;
-use dmci_ops::op::single;
 use dmci_ops::{Build, Kernel, Layout, MAX_ARITY, Op, Shape, Tensor, Type};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A tape under construction, with the concrete value of every node.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
-    tape: Tape,
+    pub(crate) tape: Tape,
     /// By node: the bits of a number, or where a tensor's elements begin in `elements`.
     values: Vec<u64>,
     elements: Vec<u64>,
@@ -63,7 +63,7 @@ impl Recorder {
         self.elements.len()
     }
 
-    fn push(&mut self, node: Node, shape: Shape, value: u64) -> NodeId {
+    pub(crate) fn push(&mut self, node: Node, shape: Shape, value: u64) -> NodeId {
         self.tape.nodes.push(node);
         self.tape.shapes.push(shape);
         self.values.push(value);
@@ -71,7 +71,7 @@ impl Recorder {
         NodeId(self.tape.nodes.len() as u32 - 1)
     }
 
-    fn push_tensor(&mut self, node: Node, shape: Shape, elements: &[u64]) -> NodeId {
+    pub(crate) fn push_tensor(&mut self, node: Node, shape: Shape, elements: &[u64]) -> NodeId {
         self.tensors = true;
         let at = self.elements.len() as u64;
         self.elements.extend_from_slice(elements);
@@ -102,7 +102,7 @@ impl Recorder {
         self.push_tensor(Node::Leaf(number), shape, &bits)
     }
 
-    fn new_leaf(&mut self, name: &str, kind: LeafKind, ty: Type, shape: Shape) -> u32 {
+    pub(crate) fn new_leaf(&mut self, name: &str, kind: LeafKind, ty: Type, shape: Shape) -> u32 {
         self.tape.leaves.push(Leaf { name: name.into(), kind, ty, shape });
         self.tape.leaves.len() as u32 - 1
     }
@@ -250,10 +250,18 @@ impl Recorder {
         if let Some(i) = tensor {
             self.elements.truncate(self.values[i] as usize);
         }
-        let pack = self.tape.nodes[len..].iter().find_map(|node| match node {
-            Node::Pack { first, .. } => Some(*first),
+        let is_loop = self.tape.nodes[len..].iter().find_map(|node| match node {
+            Node::Loop(n) => Some(*n as usize),
             _ => None,
         });
+        let pack = self.tape.nodes[len..].iter().find_map(|node| match node {
+            Node::Pack { first, .. } => Some(*first),
+            Node::Loop(n) => Some(self.tape.loops[*n as usize].first),
+            _ => None,
+        });
+        if let Some(n) = is_loop {
+            self.tape.loops.truncate(n);
+        }
         if let Some(first) = pack {
             self.tape.packed.truncate(first as usize);
         }
@@ -268,21 +276,13 @@ impl Recorder {
 
     /// An operation on tensors element by element; the shapes are known to fit.
     fn elementwise(&mut self, op: Op, ids: [NodeId; MAX_ARITY], n: usize) -> NodeId {
-        let shapes = ids.map(|id| self.shape(id));
-        let fitting = |a: Shape, b: &Shape| a.broadcast(*b).expect("shapes were checked before");
-        let shape = shapes[..n].iter().fold(Shape::Scalar, fitting);
+        let fitting = |a: Shape, b: Shape| a.broadcast(b).expect("shapes were checked before");
+        let shape = ids[..n].iter().map(|&id| self.shape(id)).fold(Shape::Scalar, fitting);
         if shape.is_scalar() {
             return self.scalar(op, ids, n);
         }
-        let mut out = Vec::with_capacity(shape.len());
-        let mut indices = shapes.map(|s| s.spread(shape));
-        for _ in 0..shape.len() {
-            let mut bits = [0; MAX_ARITY];
-            for (k, index) in indices.iter_mut().enumerate().take(n) {
-                bits[k] = self.elements(ids[k])[index.next().unwrap_or(0)];
-            }
-            out.push(self.rounded(op, op.eval(bits)));
-        }
+        let operands: Vec<_> = ids[..n].iter().map(|&id| (self.elements(id), self.shape(id))).collect();
+        let out = lane::elementwise(op, self.tape.single, shape, &operands);
         self.push_tensor(Node::Op(op, ids), shape, &out)
     }
 
@@ -291,12 +291,8 @@ impl Recorder {
         for (slot, id) in bits.iter_mut().zip(&ids[..n]) {
             *slot = self.values[id.0 as usize];
         }
-        let value = self.rounded(op, op.eval(bits));
+        let value = lane::rounded(op, self.tape.single, op.eval(bits));
         self.push(Node::Op(op, ids), Shape::Scalar, value)
-    }
-
-    fn rounded(&self, op: Op, bits: u64) -> u64 {
-        if self.tape.single && op.result() == Type::Real { single(bits) } else { bits }
     }
 }
 

@@ -9,7 +9,7 @@
 
 use crate::masks::Masks;
 use crate::recorder::Recorder;
-use crate::tape::{Node, NodeId, Tape};
+use crate::tape::{LoopKind, Node, NodeId, Tape};
 use dmci_ops::derivative::{contribution, is_weighed, passes_zero};
 use dmci_ops::op::single;
 use dmci_ops::{Build, MAX_ARITY, Op, Shape, Type};
@@ -25,9 +25,20 @@ trait Sweep: Build {
     fn is_number(&self, id: Self::Id) -> bool;
     /// What an adjoint of a tensor operation contributes to an operand.
     fn kernel_part(&mut self, node: NodeId, operand: usize, g: Self::Id) -> Option<Self::Id>;
+    /// The adjoints of the operands of a loop: see [`Recorder::backward`].
+    fn backward(&mut self, node: NodeId, parts: &[Option<Part<Self::Id>>], depends: &[bool]) -> Parts<Self::Id>;
     /// What follows belongs to the adjoint of this node.
     fn begin(&mut self, _node: NodeId) {}
 }
+
+/// What has been added up of an adjoint: the sum, and where it is there; everywhere if `None`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<Id> {
+    pub sum: Id,
+    pub present: Option<Id>,
+}
+
+type Parts<Id> = Vec<Option<Part<Id>>>;
 
 /// The recorded lane of a tape without tensors: operations are done on its values at once.
 struct Lane<'a> {
@@ -70,6 +81,11 @@ impl Sweep for Lane<'_> {
     fn kernel_part(&mut self, _: NodeId, _: usize, _: u64) -> Option<u64> {
         None
     }
+
+    fn backward(&mut self, _: NodeId, parts: &[Option<Part<u64>>], _: &[bool]) -> Parts<u64> {
+        debug_assert!(false, "tapes with loops are not swept lane by lane");
+        vec![None; parts.len()]
+    }
 }
 
 impl Sweep for Recorder {
@@ -91,6 +107,10 @@ impl Sweep for Recorder {
 
     fn kernel_part(&mut self, node: NodeId, operand: usize, g: NodeId) -> Option<NodeId> {
         Recorder::kernel_part(self, node, operand, g)
+    }
+
+    fn backward(&mut self, node: NodeId, parts: &[Option<Part<NodeId>>], depends: &[bool]) -> Parts<NodeId> {
+        Recorder::backward(self, node, parts, depends)
     }
 
     fn begin(&mut self, node: NodeId) {
@@ -141,40 +161,112 @@ struct Pass<'a, B: Sweep> {
 }
 
 fn sweep<B: Sweep>(b: &mut B, output: NodeId, wanted: &[NodeId]) -> Vec<Option<B::Id>> {
-    let (first, depends) = dependents(b.tape(), wanted, output);
-    let masks = Masks::new(depends.len());
-    let mut pass = Pass { b, first, adjoints: vec![None; depends.len()], depends, masks };
-    if let Some(last) = pass.depends.len().checked_sub(1)
-        && pass.depends[last]
-    {
+    let mut pass = Pass::new(b, wanted, output);
+    if pass.depends_on(output) {
         let one = pass.b.real(1.0);
-        pass.add(NodeId((first + last) as u32), Adjoint { sum: one, present: None, mask: None });
+        pass.add(output, Adjoint { sum: one, present: None, mask: None });
     }
-    let mut is_wanted = vec![false; pass.depends.len()];
-    for at in wanted.iter().filter_map(|n| (n.0 as usize).checked_sub(first)) {
-        is_wanted.get_mut(at).into_iter().for_each(|w| *w = true);
-    }
-    for i in (0..pass.depends.len()).rev() {
-        if let Some(g) = pass.adjoints[i]
-            && !is_wanted[i]
-        {
-            pass.node(NodeId((first + i) as u32), g);
+    let parts = pass.run(wanted);
+    let mut or_zero = |part: Part<B::Id>| match part.present {
+        None => part.sum,
+        Some(p) => {
+            let zero = b.real(0.0);
+            b.op(Op::Select, &[p, part.sum, zero])
         }
-    }
-    let of = |pass: &mut Pass<'_, B>, n: &NodeId| {
-        let adjoint = (n.0 as usize).checked_sub(first).and_then(|at| pass.adjoints.get(at).copied().flatten())?;
-        Some(match adjoint.present {
-            None => adjoint.sum,
-            Some(p) => {
-                let zero = pass.b.real(0.0);
-                pass.b.op(Op::Select, &[p, adjoint.sum, zero])
-            }
-        })
     };
-    wanted.iter().map(|n| of(&mut pass, n)).collect()
+    parts.into_iter().map(|part| part.map(&mut or_zero)).collect()
 }
 
-impl<B: Sweep> Pass<'_, B> {
+/// One round of a loop that runs back: the adjoints of the wanted leaves, if these have `totals` so far
+/// and the `seeds` are added first.
+pub(crate) fn sweep_body(
+    r: &mut Recorder,
+    totals: &[(NodeId, Part<NodeId>)],
+    seeds: &[(NodeId, Part<NodeId>)],
+    wanted: &[NodeId],
+) -> Vec<Option<Part<NodeId>>> {
+    let last = NodeId((r.len() - 1) as u32);
+    let mut pass = Pass::new(r, wanted, last);
+    let adjoint = |part: Part<NodeId>| Adjoint { sum: part.sum, present: part.present, mask: None };
+    totals.iter().for_each(|&(id, part)| pass.accumulate(id, adjoint(part)));
+    seeds.iter().for_each(|&(id, part)| pass.add(id, adjoint(part)));
+    pass.run(wanted)
+}
+
+impl<'a, B: Sweep> Pass<'a, B> {
+    fn new(b: &'a mut B, wanted: &[NodeId], last: NodeId) -> Self {
+        let (first, depends) = dependents(b.tape(), wanted, last);
+        let masks = Masks::new(depends.len());
+        Pass { b, first, adjoints: vec![None; depends.len()], depends, masks }
+    }
+
+    /// Goes back to the first wanted node; gives what the wanted ones have got.
+    fn run(&mut self, wanted: &[NodeId]) -> Parts<B::Id> {
+        let at = |n: &NodeId| (n.0 as usize).checked_sub(self.first);
+        let mut is_wanted = vec![false; self.depends.len()];
+        for at in wanted.iter().filter_map(at) {
+            is_wanted.get_mut(at).into_iter().for_each(|w| *w = true);
+        }
+        for i in (0..self.depends.len()).rev() {
+            let id = NodeId((self.first + i) as u32);
+            if let Some(g) = self.adjoints[i]
+                && !is_wanted[i]
+            {
+                self.node(id, g);
+            } else if self.depends[i] && self.b.tape().loop_of(id).is_some() {
+                self.loop_node(id);
+            }
+        }
+        let of = |n: &NodeId| {
+            let adjoint = self.adjoints.get((n.0 as usize).checked_sub(self.first)?).copied().flatten()?;
+            Some(Part { sum: adjoint.sum, present: adjoint.present })
+        };
+        wanted.iter().map(of).collect()
+    }
+
+    /// Hands the adjoints of a loop's results on to its operands.
+    fn loop_node(&mut self, y: NodeId) {
+        let Some(l) = self.b.tape().loop_of(y) else { return };
+        let (states, kind) = (l.states as usize, l.kind);
+        let mut operands = self.b.tape().operands(y.0 as usize).to_vec();
+        if kind == LoopKind::Backward {
+            operands.pop();
+        }
+        let part = |a: Adjoint<B::Id>| Part { sum: a.sum, present: a.present };
+        let mut parts = vec![None; operands.len()];
+        let mut out = y.0 as usize + 1;
+        while let Some(Node::Out { of, index }) = self.b.tape().nodes.get(out).copied()
+            && of == y
+            && out - self.first < self.adjoints.len()
+        {
+            if (index as usize) < states {
+                parts[index as usize] = self.adjoints[out - self.first].map(part);
+            }
+            out += 1;
+        }
+        if parts.iter().all(Option::is_none) {
+            return;
+        }
+        for (k, &operand) in operands.iter().enumerate().skip(states) {
+            let at = (operand.0 as usize).checked_sub(self.first);
+            parts[k] = at.and_then(|at| self.adjoints.get(at).copied().flatten()).map(part);
+        }
+        let depends: Vec<bool> = operands.iter().map(|&o| self.depends_on(o)).collect();
+        self.b.begin(y);
+        let found = self.b.backward(y, &parts, &depends);
+        for (k, (&operand, part)) in operands.iter().zip(found).enumerate() {
+            let (Some(part), true) = (part, depends[k]) else { continue };
+            let adjoint = Adjoint { sum: part.sum, present: part.present, mask: None };
+            if k >= states {
+                // What it had is in it.
+                self.adjoints[operand.0 as usize - self.first] = None;
+                self.accumulate(operand, adjoint);
+            } else {
+                self.add(operand, adjoint);
+            }
+        }
+    }
+
     /// Hands the adjoint of a node on to its operands.
     fn node(&mut self, y: NodeId, g: Adjoint<B::Id>) {
         self.b.begin(y);
@@ -216,12 +308,13 @@ impl<B: Sweep> Pass<'_, B> {
                     }
                 }
             }
-            Node::Leaf(_) | Node::Real(_) | Node::Int(_) | Node::Constant(_) => {}
+            // A loop takes the adjoints of its results when it is reached.
+            Node::Leaf(_) | Node::Real(_) | Node::Int(_) | Node::Constant(_) | Node::Loop(_) | Node::Out { .. } => {}
         }
     }
 
     fn depends_on(&self, id: NodeId) -> bool {
-        (id.0 as usize).checked_sub(self.first).is_some_and(|at| self.depends[at])
+        (id.0 as usize).checked_sub(self.first).is_some_and(|at| self.depends.get(at) == Some(&true))
     }
 
     /// Adds a contribution to a node. A value that was selected is the value of one of two nodes: what
@@ -301,7 +394,7 @@ pub fn adjoints(recorder: &mut Recorder, output: NodeId, wanted: &[NodeId]) -> V
 
 /// The same for a tape without tensors, on which nothing needs to be recorded; `None` for others.
 pub fn scalar_adjoints(recorder: &Recorder, output: NodeId, wanted: &[NodeId]) -> Option<Vec<f64>> {
-    if recorder.has_tensors() {
+    if recorder.has_tensors() || !recorder.tape().loops.is_empty() {
         return None;
     }
     let mut lane = Lane { tape: recorder.tape(), values: recorder.values() };

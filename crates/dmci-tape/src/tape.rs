@@ -29,6 +29,45 @@ pub enum Node {
         /// How many values.
         count: u32,
     },
+    /// A loop, by its number. As a value, whether it came to its end before the limit.
+    Loop(u32),
+    /// A result of a loop: its state at the end, or, behind it, the number of rounds.
+    Out {
+        /// The loop.
+        of: NodeId,
+        /// Which number of its state.
+        index: u32,
+    },
+}
+
+/// What is repeated on a path, as often as each lane needs it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loop {
+    /// One round. Its first leaves are the state at the start of the round, its outputs the state at
+    /// the end; its last leaves are values from outside that all rounds share.
+    pub body: Arc<Tape>,
+    /// How many numbers or tensors the state has.
+    pub states: u32,
+    /// What ends it.
+    pub kind: LoopKind,
+    /// Its operands, a range of [`Tape::packed`]: the first state, the shared values and, for a loop
+    /// that runs back, the loop whose rounds it follows.
+    pub first: u32,
+    /// How many operands.
+    pub count: u32,
+}
+
+/// What ends a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoopKind {
+    /// Rounds go on while all guards of the body hold; a round in which one fails counts as not begun.
+    Forward {
+        /// Most rounds.
+        limit: u64,
+    },
+    /// The rounds of an earlier loop from the last to the first. Between its own state and the shared
+    /// values, the body has that loop's state at the start of the round as leaves.
+    Backward,
 }
 
 /// What a leaf is.
@@ -42,15 +81,18 @@ pub enum LeafKind {
     Setting,
     /// Noise: a number of its own for every lane.
     Noise,
+    /// In the body of a loop, a number of its state or a value from outside.
+    Local,
 }
 
 impl LeafKind {
     /// All kinds, with their names in text forms.
-    pub const ALL: [(LeafKind, &'static str); 4] = [
+    pub const ALL: [(LeafKind, &'static str); 5] = [
         (LeafKind::Param, "param"),
         (LeafKind::Input, "input"),
         (LeafKind::Setting, "setting"),
         (LeafKind::Noise, "noise"),
+        (LeafKind::Local, "local"),
     ];
 
     /// The name in text forms.
@@ -98,7 +140,9 @@ pub struct Tape {
     pub guards: Vec<Guard>,
     /// Results.
     pub outputs: Vec<NodeId>,
-    /// Operands of `Pack` nodes.
+    /// Loops by number.
+    pub loops: Vec<Loop>,
+    /// Operands of `Pack` nodes and loops.
     pub packed: Vec<NodeId>,
     /// Index maps of kernels.
     pub maps: Vec<Arc<[u32]>>,
@@ -116,6 +160,11 @@ impl Tape {
             Node::Real(_) | Node::Constant(_) | Node::Kernel(..) | Node::Pack { .. } => Type::Real,
             Node::Int(_) => Type::Int,
             Node::Op(op, _) => op.result(),
+            Node::Loop(_) => Type::Bool,
+            Node::Out { of, index } => {
+                let states = self.loop_of(of).filter(|l| index < l.states);
+                states.map_or(Type::Int, |l| l.body.leaves[index as usize].ty)
+            }
         }
     }
 
@@ -130,13 +179,28 @@ impl Tape {
             Node::Op(op, args) => &args[..op.operands().len()],
             Node::Kernel(kernel, args) => &args[..kernel.arity()],
             Node::Pack { first, count } => &self.packed[*first as usize..][..*count as usize],
+            Node::Loop(n) => {
+                let l = &self.loops[*n as usize];
+                &self.packed[l.first as usize..][..l.count as usize]
+            }
+            Node::Out { of, .. } => std::slice::from_ref(of),
             _ => &[],
+        }
+    }
+
+    /// The loop that a node is.
+    pub fn loop_of(&self, id: NodeId) -> Option<&Loop> {
+        match self.nodes[id.0 as usize] {
+            Node::Loop(n) => self.loops.get(n as usize),
+            _ => None,
         }
     }
 
     /// Number of operations, leaves and constants not counted.
     pub fn operations(&self) -> usize {
-        self.nodes.iter().filter(|n| matches!(n, Node::Op(..) | Node::Kernel(..) | Node::Pack { .. })).count()
+        let operation = |n: &&Node| matches!(n, Node::Op(..) | Node::Kernel(..) | Node::Pack { .. });
+        let own = self.nodes.iter().filter(operation).count();
+        own + self.loops.iter().map(|l| l.body.operations()).sum::<usize>()
     }
 
     /// Where the numbers of each leaf begin among the numbers of all leaves, and how many there are.

@@ -1,8 +1,9 @@
 //! The text form of a tape, and its parser.
 
-use crate::tape::{Guard, Leaf, LeafKind, Node, NodeId, Tape};
+use crate::tape::{Guard, Leaf, LeafKind, Loop, LoopKind, Node, NodeId, Tape};
 use dmci_ops::{Kernel, MAX_ARITY, NONE, Op, Shape, Type};
 use std::fmt::Write;
+use std::sync::Arc;
 
 impl Tape {
     /// The text form: one line a node, leaf, guard or output.
@@ -14,6 +15,12 @@ impl Tape {
         let mut guards = self.guards.iter().peekable();
         for i in 0..self.nodes.len() {
             let _ = writeln!(out, "%{i} = {}", self.describe(NodeId(i as u32)));
+            if let Some(l) = self.loop_of(NodeId(i as u32)) {
+                l.body.print().lines().for_each(|line| {
+                    let _ = writeln!(out, "  {line}");
+                });
+                out.push_str("end\n");
+            }
             while let Some(g) = guards.next_if(|g| g.node.0 as usize <= i) {
                 let kind = if g.pinned { "pin" } else { "guard" };
                 let _ = writeln!(out, "{kind} %{} {}", g.node.0, g.outcome);
@@ -36,6 +43,7 @@ impl Tape {
                 let kind = leaf.kind.name();
                 let ty = match (leaf.ty, leaf.shape) {
                     (Type::Int, _) => " int".to_string(),
+                    (Type::Bool, _) => " bool".to_string(),
                     (_, Shape::Scalar) => String::new(),
                     (_, shape) => format!(" {shape}"),
                 };
@@ -58,18 +66,49 @@ impl Tape {
                 _ => format!("{} {shape}{args}", kernel.name()),
             },
             Node::Pack { .. } => format!("pack {shape}{args}"),
+            Node::Loop(n) => {
+                let l = &self.loops[*n as usize];
+                match l.kind {
+                    LoopKind::Forward { limit } => format!("loop {}{args} [{limit}]", l.states),
+                    LoopKind::Backward => format!("loop-back {}{args}", l.states),
+                }
+            }
+            Node::Out { of, index } => format!("out %{} {index}", of.0),
         }
     }
 
     /// Parses the text form; the error names the line. The result is verified.
     pub fn parse(text: &str) -> Result<Tape, String> {
-        let mut tape = Tape::default();
-        for (i, line) in text.lines().enumerate() {
-            parse_line(&mut tape, line.trim()).ok_or_else(|| format!("line {}: cannot read `{line}`", i + 1))?;
-        }
+        let mut lines = text.lines().enumerate().map(|(i, line)| (i + 1, line));
+        let tape = parse_lines(&mut lines, 0)?;
         tape.verify()?;
         Ok(tape)
     }
+}
+
+/// Bodies of loops inside of bodies ...
+const DEEPEST: usize = 64;
+
+/// Reads lines up to the end of the text, or of a loop's body.
+fn parse_lines<'a>(lines: &mut impl Iterator<Item = (usize, &'a str)>, depth: usize) -> Result<Tape, String> {
+    let mut tape = Tape::default();
+    while let Some((number, line)) = lines.next() {
+        if depth > 0 && line.trim() == "end" {
+            return Ok(tape);
+        }
+        let wrong = || format!("line {number}: cannot read `{line}`");
+        parse_line(&mut tape, line.trim()).ok_or_else(wrong)?;
+        if let Some(Node::Loop(n)) = tape.nodes.last()
+            && line.contains(" = loop")
+        {
+            let n = *n as usize;
+            if depth == DEEPEST {
+                return Err(wrong());
+            }
+            tape.loops[n].body = Arc::new(parse_lines(lines, depth + 1)?);
+        }
+    }
+    if depth == 0 { Ok(tape) } else { Err("the body of a loop has no end".into()) }
 }
 
 fn node_id(word: &str) -> Option<NodeId> {
@@ -112,12 +151,13 @@ fn real_bits(word: &str) -> Option<u64> {
 
 fn parse_node(tape: &mut Tape, name: &str, rest: &str) -> Option<(Node, Shape)> {
     Some(match name {
-        "param" | "input" | "setting" | "noise" => {
+        "param" | "input" | "setting" | "noise" | "local" => {
             let (kind, _) = *LeafKind::ALL.iter().find(|(_, kind)| *kind == name)?;
             let (name, ty) = rest.strip_prefix('"')?.rsplit_once('"')?;
             let (ty, shape) = match ty.trim() {
                 "" => (Type::Real, Shape::Scalar),
                 "int" => (Type::Int, Shape::Scalar),
+                "bool" => (Type::Bool, Shape::Scalar),
                 shape => (Type::Real, Shape::parse(shape)?),
             };
             tape.leaves.push(Leaf { name: name.to_string(), kind, ty, shape });
@@ -138,11 +178,37 @@ fn parse_node(tape: &mut Tape, name: &str, rest: &str) -> Option<(Node, Shape)> 
             tape.packed.extend(args);
             (Node::Pack { first, count }, shape)
         }
+        "loop" | "loop-back" => (parse_loop(tape, name, rest)?, Shape::Scalar),
+        "out" => {
+            let (of, index) = rest.split_once(' ')?;
+            let (of, index) = (node_id(of)?, index.parse().ok()?);
+            let l = tape.nodes.get(of.0 as usize).and_then(|_| tape.loop_of(of))?;
+            let leaf = (index < l.states).then(|| l.body.leaves.get(index as usize));
+            let shape = leaf.map_or(Some(Shape::Scalar), |leaf| leaf.map(|leaf| leaf.shape))?;
+            (Node::Out { of, index }, shape)
+        }
         _ => match Op::parse(name) {
             Some(op) => parse_op(tape, op, rest)?,
             None => parse_kernel(tape, name, rest)?,
         },
     })
+}
+
+/// A loop, without its body.
+fn parse_loop(tape: &mut Tape, name: &str, rest: &str) -> Option<Node> {
+    let (rest, kind) = match rest.split_once(" [") {
+        Some((rest, limit)) => (rest, LoopKind::Forward { limit: limit.strip_suffix(']')?.parse().ok()? }),
+        None => (rest, LoopKind::Backward),
+    };
+    if (kind == LoopKind::Backward) != (name == "loop-back") {
+        return None;
+    }
+    let (states, args) = rest.split_once(' ').unwrap_or((rest, ""));
+    let args = args.split_whitespace().map(node_id).collect::<Option<Vec<_>>>()?;
+    let (first, count) = (tape.packed.len() as u32, args.len() as u32);
+    tape.packed.extend(args);
+    tape.loops.push(Loop { body: Arc::default(), states: states.parse().ok()?, kind, first, count });
+    Some(Node::Loop(tape.loops.len() as u32 - 1))
 }
 
 fn parse_op(tape: &Tape, op: Op, rest: &str) -> Option<(Node, Shape)> {

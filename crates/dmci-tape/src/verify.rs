@@ -1,6 +1,6 @@
 //! Checks that a tape is well formed.
 
-use crate::tape::{Node, NodeId, Tape};
+use crate::tape::{Leaf, Loop, LoopKind, Node, NodeId, Tape};
 use dmci_ops::{Kernel, NONE, Shape, Type};
 
 impl Tape {
@@ -26,6 +26,12 @@ impl Tape {
             && first as usize + count as usize > self.packed.len()
         {
             return Err("operands are missing".into());
+        }
+        if let Node::Loop(n) = self.nodes[i] {
+            let Some(l) = self.loops.get(n as usize) else { return Err(format!("no loop {n}")) };
+            if l.first as usize + l.count as usize > self.packed.len() {
+                return Err("operands are missing".into());
+            }
         }
         if let Some(arg) = self.operands(i).iter().find(|a| a.0 as usize >= i) {
             return Err(format!("uses %{}, which is not before it", arg.0));
@@ -59,8 +65,43 @@ impl Tape {
                 }
                 self.operands(i).iter().map(|&a| self.shape(a).len()).sum::<usize>() == shape.len()
             }
+            Node::Loop(n) => {
+                self.verify_loop(&self.loops[n as usize])?;
+                shape.is_scalar()
+            }
+            Node::Out { of, index } => match self.loop_of(of) {
+                Some(l) if index < l.states => l.body.leaves[index as usize].shape == shape,
+                Some(l) => index == l.states && shape.is_scalar(),
+                None => return Err(format!("%{} is no loop", of.0)),
+            },
         };
         if fits { Ok(()) } else { Err(format!("its shape cannot be {shape}")) }
+    }
+
+    fn verify_loop(&self, l: &Loop) -> Result<(), String> {
+        l.body.verify().map_err(|why| format!("in the body of the loop: {why}"))?;
+        let operands = &self.packed[l.first as usize..][..l.count as usize];
+        let (states, leaves) = (l.states as usize, &l.body.leaves);
+        let followed: &[Leaf] = match l.kind {
+            LoopKind::Forward { .. } => &[],
+            LoopKind::Backward => match operands.last().and_then(|&of| self.loop_of(of)) {
+                Some(of) => &of.body.leaves[..of.states as usize],
+                None => return Err("there is no loop to follow back".into()),
+            },
+        };
+        let values = &operands[..operands.len() - (l.kind == LoopKind::Backward) as usize];
+        if l.body.outputs.len() != states || leaves.len() != values.len() + followed.len() || values.len() < states {
+            return Err("state, operands and body do not fit".into());
+        }
+        let is = |leaf: &Leaf| (leaf.ty, leaf.shape);
+        let given = values[..states].iter().chain(&values[states..]).map(|&v| (self.type_of(v), self.shape(v)));
+        let (own, rest) = leaves.split_at(states);
+        let (history, shared) = rest.split_at(followed.len());
+        let next = l.body.outputs.iter().map(|&o| (l.body.type_of(o), l.body.shape(o)));
+        let fits = own.iter().chain(shared).map(is).eq(given)
+            && history.iter().map(is).eq(followed.iter().map(is))
+            && own.iter().map(is).eq(next);
+        if fits { Ok(()) } else { Err("types or shapes of state, operands and body differ".into()) }
     }
 
     fn kernel_fits(&self, kernel: Kernel, a: Shape, b: Shape, shape: Shape) -> bool {

@@ -14,6 +14,7 @@ enum Key {
     Op(Op, [NodeId; 3]),
     Kernel(Kernel, [NodeId; 2], Shape),
     Pack(Vec<NodeId>, Shape),
+    Out(NodeId, u32),
 }
 
 /// The tape with equal nodes merged into the first of them. Operands are compared as they stand:
@@ -24,7 +25,7 @@ pub fn merge_equal(tape: &Tape) -> Tape {
     for (i, node) in tape.nodes.iter().enumerate() {
         let shape = tape.shapes[i];
         let key = match *node {
-            Node::Leaf(_) => None,
+            Node::Leaf(_) | Node::Loop(_) => None,
             Node::Real(bits) => Some(Key::Real(bits)),
             Node::Int(x) => Some(Key::Int(x)),
             Node::Constant(n) => Some(Key::Constant(tape.constants[n as usize].clone(), shape)),
@@ -37,6 +38,7 @@ pub fn merge_equal(tape: &Tape) -> Tape {
                 Some(Key::Kernel(kernel, args, shape))
             }
             Node::Pack { .. } => Some(Key::Pack(rebuild.operands(i).collect(), shape)),
+            Node::Out { of, index } => Some(Key::Out(rebuild.id(of), index)),
         };
         match key.as_ref().and_then(|key| seen.get(key)) {
             Some(&known) => rebuild.replace(i, known),

@@ -1,0 +1,314 @@
+//! Loops over a block of lanes.
+//!
+//! Each lane does the rounds that it needs. Forward, a lane that is done gives its place to the last
+//! one, so that work follows the lanes that are still in the loop. For the way back, the state is
+//! kept at some rounds only (the *marks*), so many that their number grows like the square root of
+//! the number of rounds; the rounds between two marks are done again, with their states in a buffer
+//! that stays in cache. The lanes are then in the order of their rounds: those that take part in a
+//! round are the first ones.
+
+use crate::block::{Frame, STAYED};
+use crate::plan::{LoopStep, LoopStepKind, Plan, RowRange, Step};
+use dmci_ops::linalg::Scratch;
+
+/// Words of the states of successive rounds that are kept at once.
+const BUFFER_WORDS: usize = 1 << 16;
+
+/// Rounds between marks, at first and at most.
+const MOST_BETWEEN: usize = 4096;
+
+/// Marks are thinned out if there are more of them than rounds between them, and more than this.
+const FEW_MARKS: usize = 64;
+
+/// Memory of a loop, kept from block to block.
+#[derive(Debug, Default)]
+pub(crate) struct LoopSpace {
+    rows: Vec<u64>,
+    /// Memory of the loops inside.
+    loops: Vec<LoopSpace>,
+    failed: Vec<u32>,
+    /// The lane at each place.
+    lanes: Vec<u32>,
+    history: History,
+}
+
+/// The states of a loop at the start of its rounds.
+#[derive(Debug, Default)]
+struct History {
+    /// Rounds between marks.
+    every: usize,
+    /// States at the marks, each a row of all lanes for each row of the state.
+    marks: Vec<u64>,
+    /// States of the rounds from `recent_from` on, as long as no lane has left.
+    recent: Vec<u64>,
+    recent_from: usize,
+    whole: bool,
+}
+
+/// Number of rows.
+fn height(ranges: &[RowRange]) -> usize {
+    ranges.iter().map(|r| r.1 as usize).sum()
+}
+
+/// The rows of ranges one after the other.
+fn rows_of(ranges: &[RowRange]) -> impl Iterator<Item = usize> + '_ {
+    ranges.iter().flat_map(|&(first, count)| (first..first + count).map(|s| s as usize))
+}
+
+impl History {
+    fn begin(&mut self, words: usize) {
+        self.every = (BUFFER_WORDS / words.max(1)).clamp(16, MOST_BETWEEN);
+        self.marks.clear();
+        self.recent.clear();
+        self.recent_from = 0;
+        self.whole = true;
+    }
+
+    /// Keeps the state of a round if it is to be kept.
+    fn note(&mut self, round: usize, state: &[RowRange], space: (&[u64], usize, usize), lanes: &[u32]) {
+        let (rows, width, n) = space;
+        let words = height(state) * width;
+        if round.is_multiple_of(self.every) {
+            let count = self.marks.len() / words.max(1);
+            if count > self.every.max(FEW_MARKS) {
+                for m in 1..count.div_ceil(2) {
+                    self.marks.copy_within(2 * m * words..(2 * m + 1) * words, m * words);
+                }
+                self.marks.truncate(count.div_ceil(2) * words);
+                self.every *= 2;
+            }
+        }
+        if round.is_multiple_of(self.every) {
+            let at = self.marks.len();
+            self.marks.resize(at + words, 0);
+            for (r, s) in rows_of(state).enumerate() {
+                for (p, &lane) in lanes[..n].iter().enumerate() {
+                    self.marks[at + r * width + lane as usize] = rows[s * width + p];
+                }
+            }
+            self.recent.clear();
+            self.recent_from = round;
+        }
+        if self.whole {
+            if self.recent.len() + words > 2 * BUFFER_WORDS.max(16 * words) {
+                self.recent.clear();
+                self.recent_from = usize::MAX;
+            }
+            if self.recent_from != usize::MAX {
+                rows_of(state).for_each(|s| self.recent.extend_from_slice(&rows[s * width..(s + 1) * width]));
+            }
+        }
+    }
+}
+
+impl LoopSpace {
+    fn prepare(&mut self, step: &LoopStep, width: usize, n: usize) {
+        let words = step.body.slots * width;
+        if self.rows.len() < words {
+            self.rows.resize(words, 0);
+        }
+        self.failed.clear();
+        self.failed.resize(n, STAYED);
+        self.lanes.clear();
+        self.lanes.extend(0..n as u32);
+    }
+
+    fn run(&mut self, plan: &Plan, steps: &[Step], width: usize, n: usize, scratch: &mut Scratch) {
+        let LoopSpace { rows, loops, failed, .. } = self;
+        let mut frame = Frame { rows, width, lanes: n, loops, scratch };
+        for step in steps {
+            plan.step(step, &mut frame, &mut failed[..n]);
+        }
+    }
+
+    /// Takes rows from outside, for the first lanes in their order.
+    fn load(&mut self, to: &[RowRange], outside: &[u64], from: &[RowRange], width: usize, n: usize) {
+        for (d, s) in rows_of(to).zip(rows_of(from)) {
+            let (row, source) = (&mut self.rows[d * width..], &outside[s * width..(s + 1) * width]);
+            row.iter_mut().zip(&self.lanes[..n]).for_each(|(slot, &lane)| *slot = source[lane as usize]);
+        }
+    }
+
+    /// The next state becomes the state.
+    fn advance(&mut self, step: &LoopStep, width: usize, n: usize) {
+        for (s, d) in rows_of(&step.next).zip(rows_of(step.state())) {
+            self.rows.copy_within(s * width..s * width + n, d * width);
+        }
+    }
+
+    /// Gives the state at a place to its lane outside.
+    fn give(&self, step: &LoopStep, place: usize, outside: &mut [u64], width: usize, (finished, rounds): (bool, u64)) {
+        let lane = self.lanes[place] as usize;
+        let first = step.d as usize;
+        outside[first * width + lane] = finished as u64;
+        let mut at = first + 1;
+        for s in rows_of(step.state()) {
+            outside[at * width + lane] = self.rows[s * width + place];
+            at += 1;
+        }
+        outside[at * width + lane] = rounds;
+    }
+}
+
+impl Plan {
+    /// Runs a loop for the lanes of a frame.
+    pub(crate) fn run_loop(&self, number: usize, frame: &mut Frame<'_>) {
+        if frame.loops.len() < self.loops.len() {
+            frame.loops.resize_with(self.loops.len(), LoopSpace::default);
+        }
+        let step = &self.loops[number];
+        let mut space = std::mem::take(&mut frame.loops[number]);
+        match step.kind {
+            LoopStepKind::Forward { limit, followed } => forward(step, frame, &mut space, limit, followed),
+            LoopStepKind::Backward { of } => {
+                let mut before = std::mem::take(&mut frame.loops[of as usize]);
+                Back { step, forward: &self.loops[of as usize], frame }.run(&mut space, &mut before);
+                frame.loops[of as usize] = before;
+            }
+        }
+        frame.loops[number] = space;
+    }
+}
+
+fn forward(step: &LoopStep, frame: &mut Frame<'_>, space: &mut LoopSpace, limit: u64, followed: bool) {
+    let (width, mut n) = (frame.width, frame.lanes);
+    space.prepare(step, width, n);
+    let (first, shared) = step.operands.split_at(step.next.len());
+    space.load(step.state(), frame.rows, first, width, n);
+    space.load(step.shared(), frame.rows, shared, width, n);
+    space.run(&step.body, &step.prelude, width, n, frame.scratch);
+    space.history.begin(height(step.state()) * width);
+    let mut round = 0;
+    while n > 0 {
+        if followed {
+            let LoopSpace { rows, lanes, history, .. } = &mut *space;
+            history.note(round as usize, step.state(), (rows, width, n), lanes);
+        }
+        space.failed[..n].fill(STAYED);
+        space.run(&step.body, &step.body.steps, width, n, frame.scratch);
+        let out = round == limit;
+        for place in (0..n).rev() {
+            let left = space.failed[place] != STAYED;
+            if !left && !out {
+                continue;
+            }
+            space.give(step, place, frame.rows, width, (left, round));
+            n -= 1;
+            if place != n {
+                space.lanes[place] = space.lanes[n];
+                for s in rows_of(&step.next).chain(rows_of(&step.kept)) {
+                    space.rows[s * width + place] = space.rows[s * width + n];
+                }
+            }
+        }
+        if n > 0 && n < frame.lanes {
+            space.history.whole = false;
+        }
+        space.advance(step, width, n);
+        round += 1;
+    }
+}
+
+/// A loop that runs back.
+struct Back<'a, 'f> {
+    step: &'a LoopStep,
+    forward: &'a LoopStep,
+    frame: &'a mut Frame<'f>,
+}
+
+impl Back<'_, '_> {
+    fn run(&mut self, space: &mut LoopSpace, before: &mut LoopSpace) {
+        let (step, width, n) = (self.step, self.frame.width, self.frame.lanes);
+        let states = height(self.forward.state());
+        space.prepare(step, width, n);
+        let rounds: Vec<u64> = self.frame.rows[(self.forward.d as usize + 1 + states) * width..][..n].to_vec();
+        space.lanes.sort_by_key(|&lane| std::cmp::Reverse(rounds[lane as usize]));
+        before.lanes.clone_from(&space.lanes);
+        let (first, shared) = step.operands.split_at(step.next.len());
+        space.load(step.state(), self.frame.rows, first, width, n);
+        space.load(step.shared(), self.frame.rows, shared, width, n);
+        space.run(&step.body, &step.prelude, width, n, self.frame.scratch);
+        let rounds_at: Vec<usize> = space.lanes.iter().map(|&lane| rounds[lane as usize] as usize).collect();
+        let most = rounds_at.first().copied().unwrap_or(0);
+        let even = rounds_at.last() == rounds_at.first();
+        let mut history = std::mem::take(&mut before.history);
+        let words = states * width;
+        let marks = history.marks.len().checked_div(words).unwrap_or(most.div_ceil(history.every.max(1)));
+        let mut ready = false;
+        for mark in (0..marks).rev() {
+            let start = mark * history.every;
+            let end = (start + history.every).min(most);
+            if start >= end {
+                continue;
+            }
+            if !(even && history.whole && history.recent_from == start) {
+                if !ready {
+                    self.prepare_again(before);
+                    ready = true;
+                }
+                let state = &history.marks[mark * words..][..words];
+                let live = |round: usize| rounds_at.partition_point(|&r| r > round);
+                self.again(before, state, start..end, live, &mut history.recent);
+                history.recent_from = usize::MAX;
+            }
+            for round in (start..end).rev() {
+                let live = rounds_at.partition_point(|&r| r > round);
+                let states = &history.recent[(round - start) * words..][..words];
+                self.back(space, states, live);
+            }
+        }
+        for place in 0..n {
+            space.give(step, place, self.frame.rows, width, (true, rounds_at[place] as u64));
+        }
+        before.history = history;
+    }
+
+    /// Makes the forward loop ready to do rounds again, with the lanes in the order of the way back.
+    fn prepare_again(&mut self, before: &mut LoopSpace) {
+        let (width, n) = (self.frame.width, self.frame.lanes);
+        let shared = &self.forward.operands[self.forward.next.len()..];
+        before.load(self.forward.shared(), self.frame.rows, shared, width, n);
+        before.failed.clear();
+        before.failed.resize(n, STAYED);
+        before.run(&self.forward.body, &self.forward.prelude, width, n, self.frame.scratch);
+    }
+
+    /// Does rounds from a mark on again and keeps their states.
+    fn again(
+        &mut self,
+        before: &mut LoopSpace,
+        mark: &[u64],
+        rounds: std::ops::Range<usize>,
+        live: impl Fn(usize) -> usize,
+        states: &mut Vec<u64>,
+    ) {
+        let (width, forward) = (self.frame.width, self.forward);
+        let n = live(rounds.start);
+        for (r, s) in rows_of(forward.state()).enumerate() {
+            let (row, source) = (&mut before.rows[s * width..], &mark[r * width..]);
+            row.iter_mut().zip(&before.lanes[..n]).for_each(|(slot, &lane)| *slot = source[lane as usize]);
+        }
+        states.clear();
+        for round in rounds.clone() {
+            let rows = &before.rows;
+            rows_of(forward.state()).for_each(|s| states.extend_from_slice(&rows[s * width..(s + 1) * width]));
+            if round + 1 < rounds.end {
+                let n = live(round + 1);
+                before.run(&forward.body, &forward.body.steps, width, n, self.frame.scratch);
+                before.advance(forward, width, n);
+            }
+        }
+    }
+
+    /// One round back.
+    fn back(&mut self, space: &mut LoopSpace, states: &[u64], n: usize) {
+        let (step, width) = (self.step, self.frame.width);
+        let own = step.next.len();
+        let followed = &step.leaves[own..own + self.forward.next.len()];
+        for (r, s) in rows_of(followed).enumerate() {
+            space.rows[s * width..s * width + n].copy_from_slice(&states[r * width..r * width + n]);
+        }
+        space.run(&step.body, &step.body.steps, width, n, self.frame.scratch);
+        space.advance(step, width, n);
+    }
+}
