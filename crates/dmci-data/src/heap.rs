@@ -262,7 +262,8 @@ impl Heap {
     /// An object of values.
     pub fn alloc(&mut self, kind: Kind, fields: &[Value]) -> Value {
         let r = Ref(self.words.len() as u32);
-        self.words.push(header(kind, fields.len() as u32));
+        // Pairs have no length, but a place.
+        self.words.push(header(kind, if kind == Kind::Pair { 0 } else { fields.len() as u32 }));
         self.words.extend(fields.iter().map(|v| v.0));
         self.note_growth();
         match kind {

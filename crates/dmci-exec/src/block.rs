@@ -24,6 +24,10 @@ pub const STAYED: u32 = u32::MAX;
 pub trait Leaves: Sync {
     /// A number of a lane, in bits.
     fn leaf(&self, lane: usize, leaf: usize) -> u64;
+    /// Whether a lane is known to have left the path, so that nothing need be computed for it.
+    fn is_out(&self, _lane: usize) -> bool {
+        false
+    }
 }
 
 /// What came out, in the order in which the lanes were given; reused between calls.
@@ -124,6 +128,11 @@ impl Plan {
                         }
                     }
                 }
+                Step::Loop(l) => {
+                    let left = |(f, &lane): (&u32, &usize)| if leaves.is_out(lane) { 0 } else { *f };
+                    let left: Vec<u32> = failed.iter().zip(which).map(left).collect();
+                    self.run_loop(l as usize, &mut Frame { rows, width, lanes: n, loops, scratch }, &left);
+                }
                 _ => {
                     let mut frame = Frame { rows, width, lanes: n, loops, scratch };
                     self.step(step, &mut frame, failed);
@@ -144,7 +153,7 @@ impl Plan {
                 self.round(op, target);
             }
             Step::Tensor(t) => self.tensor_step(&self.tensors[t as usize], frame.rows, width, n, frame.scratch),
-            Step::Loop(l) => self.run_loop(l as usize, frame),
+            Step::Loop(l) => self.run_loop(l as usize, frame, &failed[..n]),
             Step::Move { d, s, count } => {
                 for e in 0..count as usize {
                     frame

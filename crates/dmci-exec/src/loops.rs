@@ -102,15 +102,17 @@ impl History {
 }
 
 impl LoopSpace {
-    fn prepare(&mut self, step: &LoopStep, width: usize, n: usize) {
+    /// Makes room, and takes the lanes that have not left the path; how many there are.
+    fn prepare(&mut self, step: &LoopStep, width: usize, failed: &[u32]) -> usize {
         let words = step.body.slots * width;
         if self.rows.len() < words {
             self.rows.resize(words, 0);
         }
-        self.failed.clear();
-        self.failed.resize(n, STAYED);
         self.lanes.clear();
-        self.lanes.extend(0..n as u32);
+        self.lanes.extend((0..failed.len() as u32).filter(|&lane| failed[lane as usize] == STAYED));
+        self.failed.clear();
+        self.failed.resize(self.lanes.len(), STAYED);
+        self.lanes.len()
     }
 
     fn run(&mut self, plan: &Plan, steps: &[Step], width: usize, n: usize, scratch: &mut Scratch) {
@@ -151,18 +153,18 @@ impl LoopSpace {
 }
 
 impl Plan {
-    /// Runs a loop for the lanes of a frame.
-    pub(crate) fn run_loop(&self, number: usize, frame: &mut Frame<'_>) {
+    /// Runs a loop for the lanes of a frame that have not left the path: others might never end.
+    pub(crate) fn run_loop(&self, number: usize, frame: &mut Frame<'_>, failed: &[u32]) {
         if frame.loops.len() < self.loops.len() {
             frame.loops.resize_with(self.loops.len(), LoopSpace::default);
         }
         let step = &self.loops[number];
         let mut space = std::mem::take(&mut frame.loops[number]);
         match step.kind {
-            LoopStepKind::Forward { limit, followed } => forward(step, frame, &mut space, limit, followed),
+            LoopStepKind::Forward { limit, followed } => forward(step, frame, &mut space, failed, (limit, followed)),
             LoopStepKind::Backward { of } => {
                 let mut before = std::mem::take(&mut frame.loops[of as usize]);
-                Back { step, forward: &self.loops[of as usize], frame }.run(&mut space, &mut before);
+                Back { step, forward: &self.loops[of as usize], frame }.run(&mut space, &mut before, failed);
                 frame.loops[of as usize] = before;
             }
         }
@@ -170,9 +172,16 @@ impl Plan {
     }
 }
 
-fn forward(step: &LoopStep, frame: &mut Frame<'_>, space: &mut LoopSpace, limit: u64, followed: bool) {
-    let (width, mut n) = (frame.width, frame.lanes);
-    space.prepare(step, width, n);
+fn forward(
+    step: &LoopStep,
+    frame: &mut Frame<'_>,
+    space: &mut LoopSpace,
+    failed: &[u32],
+    (limit, followed): (u64, bool),
+) {
+    let width = frame.width;
+    let all = space.prepare(step, width, failed);
+    let mut n = all;
     let (first, shared) = step.operands.split_at(step.next.len());
     space.load(step.state(), frame.rows, first, width, n);
     space.load(step.shared(), frame.rows, shared, width, n);
@@ -201,7 +210,7 @@ fn forward(step: &LoopStep, frame: &mut Frame<'_>, space: &mut LoopSpace, limit:
                 }
             }
         }
-        if n > 0 && n < frame.lanes {
+        if n > 0 && n < all {
             space.history.whole = false;
         }
         space.advance(step, width, n);
@@ -217,11 +226,12 @@ struct Back<'a, 'f> {
 }
 
 impl Back<'_, '_> {
-    fn run(&mut self, space: &mut LoopSpace, before: &mut LoopSpace) {
-        let (step, width, n) = (self.step, self.frame.width, self.frame.lanes);
+    fn run(&mut self, space: &mut LoopSpace, before: &mut LoopSpace, failed: &[u32]) {
+        let (step, width) = (self.step, self.frame.width);
         let states = height(self.forward.state());
-        space.prepare(step, width, n);
-        let rounds: Vec<u64> = self.frame.rows[(self.forward.d as usize + 1 + states) * width..][..n].to_vec();
+        let n = space.prepare(step, width, failed);
+        let rounds: Vec<u64> =
+            self.frame.rows[(self.forward.d as usize + 1 + states) * width..][..failed.len()].to_vec();
         space.lanes.sort_by_key(|&lane| std::cmp::Reverse(rounds[lane as usize]));
         before.lanes.clone_from(&space.lanes);
         let (first, shared) = step.operands.split_at(step.next.len());
@@ -230,6 +240,7 @@ impl Back<'_, '_> {
         space.run(&step.body, &step.prelude, width, n, self.frame.scratch);
         let rounds_at: Vec<usize> = space.lanes.iter().map(|&lane| rounds[lane as usize] as usize).collect();
         let most = rounds_at.first().copied().unwrap_or(0);
+        // The states that were kept on the way are in the order of lanes.
         let even = rounds_at.last() == rounds_at.first();
         let mut history = std::mem::take(&mut before.history);
         let words = states * width;
@@ -265,7 +276,7 @@ impl Back<'_, '_> {
 
     /// Makes the forward loop ready to do rounds again, with the lanes in the order of the way back.
     fn prepare_again(&mut self, before: &mut LoopSpace) {
-        let (width, n) = (self.frame.width, self.frame.lanes);
+        let (width, n) = (self.frame.width, before.lanes.len());
         let shared = &self.forward.operands[self.forward.next.len()..];
         before.load(self.forward.shared(), self.frame.rows, shared, width, n);
         before.failed.clear();

@@ -125,6 +125,8 @@ impl Staged {
             rows,
             sets: (&set_results.outputs, at_set, from_sets),
             row_values: (&row_results.outputs, at_row, from_rows),
+            set_guards: if self.sets.is_some() { (&set_results.failed, at_set) } else { (&[], &[]) },
+            row_guards: if self.rows.is_some() { (&row_results.failed, at_row) } else { (&[], &[]) },
         };
         self.lanes.plan.run(which, &source, threads, results);
         for (failed, &lane) in results.failed.iter_mut().zip(which) {
@@ -188,9 +190,19 @@ struct WithStages<'a, L> {
     rows: usize,
     sets: (&'a [u64], &'a [u32], usize),
     row_values: (&'a [u64], &'a [u32], usize),
+    /// The guards that failed, and where those of each set or row are; empty without a stage.
+    set_guards: (&'a [u32], &'a [u32]),
+    row_guards: (&'a [u32], &'a [u32]),
 }
 
 impl<L: Leaves> Leaves for WithStages<'_, L> {
+    fn is_out(&self, lane: usize) -> bool {
+        let failed = |(failed, at): (&[u32], &[u32]), key: usize| {
+            at.get(key).and_then(|&i| failed.get(i as usize)).is_some_and(|&f| f != STAYED)
+        };
+        failed(self.set_guards, lane / self.rows) || failed(self.row_guards, lane % self.rows)
+    }
+
     fn leaf(&self, lane: usize, leaf: usize) -> u64 {
         let Some(staged) = leaf.checked_sub(self.count) else { return self.leaves.leaf(lane, leaf) };
         let (bits, at, width) = self.sets;
@@ -207,16 +219,27 @@ fn axes(tape: &Tape) -> Vec<Axes> {
     let mut at_least = vec![Axes { set: false, row: false }; tape.nodes.len()];
     loop {
         let axes = axes_with(tape, &at_least);
-        // A loop runs where the one that follows it back does: that one needs its states.
         let mut settled = true;
+        let mut needs = |id: NodeId, more: Axes| {
+            let i = id.0 as usize;
+            settled &= axes[i].and(more) == axes[i];
+            at_least[i] = at_least[i].and(more);
+        };
+        let mut guards = tape.guards.iter().peekable();
+        let mut guarded = Axes { set: false, row: false };
         for i in 0..tape.nodes.len() {
-            if let Node::Loop(n) = tape.nodes[i]
-                && tape.loops[n as usize].kind == LoopKind::Backward
-                && let Some(of) = tape.operands(i).last()
-                && axes[of.0 as usize] != axes[i]
-            {
-                at_least[of.0 as usize] = at_least[of.0 as usize].and(axes[i]);
-                settled = false;
+            while let Some(g) = guards.next_if(|g| (g.node.0 as usize) < i) {
+                guarded = guarded.and(axes[g.node.0 as usize]);
+            }
+            if let Node::Loop(n) = tape.nodes[i] {
+                // Lanes that have left the path must not begin a loop: it might never end for them.
+                needs(NodeId(i as u32), guarded);
+                // A loop runs where the one that follows it back does: that one needs its states.
+                if tape.loops[n as usize].kind == LoopKind::Backward
+                    && let Some(&of) = tape.operands(i).last()
+                {
+                    needs(of, axes[i]);
+                }
             }
         }
         if settled {

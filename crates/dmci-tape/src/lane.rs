@@ -61,14 +61,22 @@ impl Loop {
             .filter(|&i| matches!(self.body.nodes[i], Node::Leaf(n) if n < self.states))
             .collect();
         let mut done = 0;
-        let finished = loop {
+        let fails = |lane: &Lane<'_>, before: usize| {
+            let mut guards = self.body.guards.iter().filter(|g| (g.node.0 as usize) < before);
+            guards.any(|g| (lane.of(g.node)[0] != 0) != g.outcome)
+        };
+        let finished = 'rounds: loop {
             if done % PATIENCE == 0 && !go_on() {
                 return None;
             }
             for &i in &rounds {
+                // A loop inside of a round that is not taken might never end.
+                if matches!(self.body.nodes[i], Node::Loop(_)) && fails(&lane, i) {
+                    break 'rounds true;
+                }
                 lane.node(i, go_on)?;
             }
-            if self.body.guards.iter().any(|g| (lane.of(g.node)[0] != 0) != g.outcome) {
+            if fails(&lane, usize::MAX) {
                 break true;
             }
             if done == limit {

@@ -6,7 +6,7 @@ pub(crate) use derivatives::Changing;
 
 use crate::lane::LoopEnd;
 use crate::recorder::Recorder;
-use crate::tape::{Leaf, LeafKind, Loop, LoopKind, Node, NodeId, Tape};
+use crate::tape::{Guard, Leaf, LeafKind, Loop, LoopKind, Node, NodeId, Tape};
 use dmci_ops::{Build, Kernel, Op, Shape, Type};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -94,6 +94,27 @@ impl Recorder {
     /// A state of a loop at its end, or, behind the last of them, the number of rounds.
     pub fn out(&self, of: NodeId, index: usize) -> NodeId {
         NodeId(of.0 + 1 + index as u32)
+    }
+
+    /// Makes loops among these nodes do nothing in lanes that do not take an arm of a decision: there they
+    /// might never end.
+    pub fn condition_loops(&mut self, nodes: std::ops::Range<usize>, test: NodeId, arm: bool) {
+        for i in nodes {
+            let Node::Loop(n) = self.tape.nodes[i] else { continue };
+            let mut operands = self.tape.operands(i).to_vec();
+            operands.push(test);
+            let first = self.tape.packed.len() as u32;
+            self.tape.packed.extend(operands);
+            let l = &mut self.tape.loops[n as usize];
+            let body = Arc::make_mut(&mut l.body);
+            body.leaves.push(Leaf { name: String::new(), kind: LeafKind::Local, ty: Type::Bool, shape: Shape::Scalar });
+            body.nodes.push(Node::Leaf(body.leaves.len() as u32 - 1));
+            body.shapes.push(Shape::Scalar);
+            let node = NodeId(body.nodes.len() as u32 - 1);
+            // The first guard: what follows is not begun.
+            body.guards.insert(0, Guard { node, outcome: arm, pinned: false });
+            (l.first, l.count) = (first, l.count + 1);
+        }
     }
 
     /// The nodes of another tape once more. Its leaves are these nodes; values of loops are not known.
@@ -194,7 +215,7 @@ impl Recorder {
             }
         }
         let mut body = body.tape;
-        body.guards = guards.iter().map(|g| crate::tape::Guard { node: ids[&g.node], ..*g }).collect();
+        body.guards = guards.iter().map(|g| Guard { node: ids[&g.node], ..*g }).collect();
         body.outputs = round.end.iter().map(|n| ids[n]).collect();
         body.is_repeatable(round.start.len()).then_some((body, shared))
     }

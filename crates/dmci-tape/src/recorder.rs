@@ -52,6 +52,19 @@ impl Recorder {
         self.tensors
     }
 
+    /// Whether there are loops: then not all values are known.
+    pub fn has_loops(&self) -> bool {
+        !self.tape.loops.is_empty()
+    }
+
+    /// The direction in which one number of a node moves.
+    pub fn unit(&mut self, node: NodeId, element: usize) -> NodeId {
+        match self.shape(node) {
+            Shape::Scalar => self.real(1.0),
+            shape => self.constant(shape, (0..shape.len()).map(|i| if i == element { 1.0 } else { 0.0 })),
+        }
+    }
+
     /// Memory that the recording holds, roughly.
     pub fn bytes(&self) -> usize {
         let node = size_of::<Node>() + size_of::<Shape>() + 2 * size_of::<u64>();

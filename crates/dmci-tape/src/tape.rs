@@ -188,6 +188,11 @@ impl Tape {
         }
     }
 
+    /// Whether a node is a constant.
+    pub fn is_constant(&self, id: NodeId) -> bool {
+        matches!(self.nodes[id.0 as usize], Node::Real(_) | Node::Int(_) | Node::Constant(_))
+    }
+
     /// The loop that a node is.
     pub fn loop_of(&self, id: NodeId) -> Option<&Loop> {
         match self.nodes[id.0 as usize] {

@@ -7,6 +7,7 @@
 //! whatever may move the stack (growing it) or change the frame is followed by `load!`.
 
 use crate::calls::Step;
+use crate::loops::Head;
 use crate::machine::Vm;
 use crate::prims;
 use crate::traced;
@@ -283,6 +284,9 @@ impl Vm {
                             self.fp += delta;
                             self.code = id;
                             (start, ip, frame) = (entry, entry, size);
+                            if self.world.loops && self.may_repeat(word) {
+                                self.note_head(Head::Entry(n as usize));
+                            }
                             continue;
                         }
                     } else if let Some(p) = f.as_primitive()
@@ -352,6 +356,10 @@ impl Vm {
                             if need > self.stack.len() {
                                 attempt!(self.grow_stack(need));
                             }
+                            if self.world.loops && self.may_repeat(word) {
+                                self.pc = here!();
+                                attempt!(self.enter_head(id, n as usize));
+                            }
                             self.code = id;
                             self.pc = 0;
                             load!();
@@ -416,6 +424,17 @@ impl Vm {
                 Instr::Jump { to } => jump!(to),
                 Instr::LoopTo { to } => {
                     tick!();
+                    if self.world.loops {
+                        let (pc, code) = (here!(), self.code);
+                        self.pc = to as usize;
+                        if let Err(e) = self.at_head(Head::Label(to as u32)) {
+                            self.code = code;
+                            self.pc = pc;
+                            fail!(e);
+                        }
+                        load!();
+                        continue;
+                    }
                     jump!(to);
                 }
                 Instr::BrFalse { s, to } => {

@@ -30,7 +30,7 @@ const PATIENCE: u32 = 3;
 
 /// Where an arm ended, and the values that it passes on.
 #[derive(Clone, Debug, PartialEq)]
-enum End {
+pub(crate) enum End {
     /// Its frame returns.
     Return,
     /// It enters a procedure in place of its frame: the procedure, then the arguments.
@@ -44,18 +44,41 @@ enum End {
 pub(crate) struct Arms {
     /// The frame of the decision; no frame if none is tried.
     pub level: usize,
-    code: u32,
+    pub code: u32,
     /// Instructions at which it ends, with the registers of what it passes on.
-    stops: Vec<(u32, Vec<Reg>)>,
-    end: Option<(End, Vec<Value>)>,
-    /// Whether it ends at the entry of a procedure.
-    at_entries: bool,
-    depth: u32,
+    pub stops: Vec<(u32, Vec<Reg>)>,
+    pub end: Option<(End, Vec<Value>)>,
+    pub entries: Entries,
+    pub depth: u32,
+    /// It is still where it began: that is no end.
+    pub at_start: bool,
+    /// When it began.
+    pub since: u64,
+}
+
+/// Procedures at whose entry an arm ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Entries {
+    /// All of the program's.
+    All,
+    /// This one.
+    Only(Value),
+    /// None.
+    None,
 }
 
 impl Default for Arms {
     fn default() -> Self {
-        Arms { level: usize::MAX, code: 0, stops: Vec::new(), end: None, at_entries: true, depth: 0 }
+        Arms {
+            level: usize::MAX,
+            code: 0,
+            stops: Vec::new(),
+            end: None,
+            entries: Entries::All,
+            depth: 0,
+            at_start: false,
+            since: 0,
+        }
     }
 }
 
@@ -66,8 +89,9 @@ impl Arms {
     }
 
     /// Whether the arm ends at this instruction.
-    pub fn stops_at(&self, code: u32, pc: usize) -> bool {
-        code == self.code && self.stops.iter().any(|s| s.0 as usize == pc)
+    pub fn stops_at(&mut self, code: u32, pc: usize) -> bool {
+        let at_start = std::mem::take(&mut self.at_start);
+        !at_start && code == self.code && self.stops.iter().any(|s| s.0 as usize == pc)
     }
 }
 
@@ -80,30 +104,31 @@ pub(crate) fn left_arm() -> Error {
 enum Tried {
     /// They met, and pass on these values.
     Met(End, Vec<Value>),
-    /// They did not; one of them ended where a procedure is entered, or not.
-    Parted { at_entry: bool },
+    /// They did not; one of them ended where this procedure is entered, or not.
+    Parted { entered: Option<Value> },
 }
 
 /// What an arm did.
-struct Outcome {
-    end: End,
-    values: Vec<Value>,
-    stores: Vec<Store>,
+pub(crate) struct Outcome {
+    pub end: End,
+    pub values: Vec<Value>,
+    pub stores: Vec<Store>,
     guards: std::ops::Range<usize>,
+    nodes: std::ops::Range<usize>,
 }
 
 /// The state from which both arms start.
-struct Start {
-    fp: usize,
+pub(crate) struct Start {
+    pub fp: usize,
     pc: usize,
-    code: u32,
+    pub code: u32,
     frame: Vec<Value>,
     random: u64,
     output: usize,
     handlers: Value,
     winders: Value,
     stores: usize,
-    mark: usize,
+    pub mark: usize,
     nodes: usize,
     guards: usize,
 }
@@ -111,7 +136,11 @@ struct Start {
 impl Vm {
     /// Whether a procedure is one of the program's, at whose entry arms may meet.
     pub(crate) fn may_meet(&self, word: u64) -> bool {
-        self.arms.at_entries && (word & NAMED != 0 || self.codes[(word & 0xFF_FFFF) as usize].user)
+        match self.arms.entries {
+            Entries::All => word & NAMED != 0 || self.codes[(word & 0xFF_FFFF) as usize].user,
+            Entries::Only(procedure) => self.stack[self.fp - 1] == procedure,
+            Entries::None => false,
+        }
     }
 
     /// Ends an arm at the entry of the procedure in the frame.
@@ -164,12 +193,14 @@ impl Vm {
         let start = self.save();
         let arms = self.arms_of(&start, branch);
         let outer = std::mem::replace(&mut self.arms, arms);
-        self.arms.depth = outer.depth + 1;
+        (self.arms.depth, self.arms.since) = (outer.depth + 1, self.world.time());
         let mut joined = self.try_arms(node, &start, (branch + 1, no));
-        if let Tried::Parted { at_entry: true } = joined {
+        if let Tried::Parted { entered: Some(procedure) } = joined
+            && !self.is_next_round(key, procedure)
+        {
             // One arm may call where the other one returns: then both return in the end.
             self.forget(&start);
-            self.arms.at_entries = false;
+            self.arms.entries = Entries::None;
             joined = self.try_arms(node, &start, (branch + 1, no));
         }
         self.arms = outer;
@@ -190,17 +221,20 @@ impl Vm {
 
     /// Runs both arms and makes one state of what they did, if they end at the same place.
     fn try_arms(&mut self, test: NodeId, start: &Start, (yes, no): (usize, usize)) -> Tried {
-        let Some(yes) = self.try_arm(start, yes) else { return Tried::Parted { at_entry: false } };
-        let Some(no) = self.try_arm(start, no) else { return Tried::Parted { at_entry: false } };
+        let Some(yes) = self.try_arm(start, yes) else { return Tried::Parted { entered: None } };
+        let Some(no) = self.try_arm(start, no) else { return Tried::Parted { entered: None } };
         let merged = if yes.end == no.end { self.merge(test, start, &yes, &no) } else { None };
         match merged {
             Some(values) => Tried::Met(yes.end, values),
-            None => Tried::Parted { at_entry: yes.end == End::Enter || no.end == End::Enter },
+            None => {
+                let entered = [yes, no].into_iter().find(|arm| arm.end == End::Enter);
+                Tried::Parted { entered: entered.and_then(|arm| arm.values.first().copied()) }
+            }
         }
     }
 
     /// Forgets what arms have recorded.
-    fn forget(&mut self, start: &Start) {
+    pub(crate) fn forget(&mut self, start: &Start) {
         self.restore(start);
         if let Some(recording) = &mut self.world.recording {
             recording.recorder.truncate(start.nodes);
@@ -219,7 +253,25 @@ impl Vm {
         (identity as u64) << 40 ^ (self.code as u64) << 20 ^ branch as u64
     }
 
-    fn save(&mut self) -> Start {
+    /// What a procedure is known by: itself, or its code if that is the program's own.
+    pub(crate) fn procedure_identity(&mut self, r: dmci_data::Ref) -> u64 {
+        let code = self.world.heap.field(r, 0).packed_bits() & 0xFF_FFFF;
+        let known = if self.codes[code as usize].user { 0 } else { self.world.heap.identity(r) };
+        (known as u64) << 24 | code
+    }
+
+    /// Whether entering a procedure from a decision is the next round of a loop that the decision is in:
+    /// then the other arm leaves the loop.
+    fn is_next_round(&mut self, decision: u64, procedure: Value) -> bool {
+        let Some(r) = procedure.as_closure().filter(|_| self.world.loops) else { return false };
+        let key = self.procedure_identity(r) << 20;
+        let Some(recording) = &mut self.world.recording else { return false };
+        let next = recording.next_time();
+        let since = *recording.decisions.entry(decision).or_insert(next);
+        recording.heads.get(&key).is_some_and(|head| head.since < since)
+    }
+
+    pub(crate) fn save(&mut self) -> Start {
         let registers = self.codes[self.code as usize].code.registers as usize;
         let end = (self.fp + registers).min(self.stack.len());
         let heap = &mut self.world.heap;
@@ -241,7 +293,7 @@ impl Vm {
         }
     }
 
-    fn restore(&mut self, start: &Start) {
+    pub(crate) fn restore(&mut self, start: &Start) {
         (self.fp, self.pc, self.code) = (start.fp, start.pc, start.code);
         self.stack[start.fp - 3..start.fp - 3 + start.frame.len()].copy_from_slice(&start.frame);
         self.world.random = start.random;
@@ -259,13 +311,14 @@ impl Vm {
         if let Ok(i) = code.meetings.binary_search_by_key(&(branch as u32), |m| m.branch) {
             stops.push((code.meetings[i].at, vec![code.meetings[i].value]));
         }
-        Arms { level: start.fp, code: start.code, stops, end: None, at_entries: true, depth: 0 }
+        Arms { level: start.fp, code: start.code, stops, ..Arms::default() }
     }
 
     /// Runs an arm from an instruction of the decision's frame to its end; the machine is then as
     /// before, but for what was recorded and made. `None` if it has no end that can be joined.
-    fn try_arm(&mut self, start: &Start, pc: usize) -> Option<Outcome> {
-        let guards = self.world.recording.as_ref().map_or(0, |r| r.recorder.guard_count());
+    pub(crate) fn try_arm(&mut self, start: &Start, pc: usize) -> Option<Outcome> {
+        let (first, guards) =
+            self.world.recording.as_ref().map_or((0, 0), |r| (r.recorder.len(), r.recorder.guard_count()));
         self.pc = pc;
         self.arms.end = None;
         let run = if self.world.numerics.single { self.run::<true, true>() } else { self.run::<false, true>() };
@@ -279,7 +332,7 @@ impl Vm {
         let (nodes, after) =
             self.world.recording.as_ref().map_or((0, 0), |r| (r.recorder.len(), r.recorder.guard_count()));
         let (end, values) = end.filter(|_| run.is_ok() && quiet && nodes - start.nodes <= MOST_NODES)?;
-        Some(Outcome { end, values, stores, guards: guards..after })
+        Some(Outcome { end, values, stores, guards: guards..after, nodes: first..nodes })
     }
 
     /// Makes one state of two: the values that are passed on, with the stores done.
@@ -290,6 +343,8 @@ impl Vm {
         if let Some(recording) = &mut self.world.recording {
             recording.recorder.condition_guards(yes.guards.clone(), test, true);
             recording.recorder.condition_guards(no.guards.clone(), test, false);
+            recording.recorder.condition_loops(yes.nodes.clone(), test, true);
+            recording.recorder.condition_loops(no.nodes.clone(), test, false);
         }
         let mut merger = merge::Merger::new(&mut self.world, test, start.mark);
         let pairs = yes.values.iter().zip(&no.values);

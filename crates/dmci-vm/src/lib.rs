@@ -11,6 +11,7 @@ mod image;
 mod interpret;
 mod join;
 mod limits;
+mod loops;
 mod machine;
 pub mod ports;
 pub mod prims;

@@ -68,6 +68,7 @@ impl Vm {
             numerics: Numerics::default(),
             placing: false,
             joins: false,
+            loops: false,
             recording: None,
             cancel: Cancel::default(),
             procedure_names: image.procedure_names.clone(),
@@ -107,6 +108,7 @@ impl Vm {
         self.world.recording = None;
         self.world.placing = false;
         self.world.joins = false;
+        self.world.loops = false;
         self.arms = Arms::default();
         self.codes.truncate(image.codes.len());
         self.constants.truncate(image.constants.len());
@@ -252,6 +254,22 @@ impl Vm {
         Ok(())
     }
 
+    /// Steps that are left.
+    pub(crate) fn fuel_left(&self) -> u64 {
+        self.fuel_left
+    }
+
+    /// Looks at flag and clock.
+    pub(crate) fn check_time(&self) -> Result<(), Error> {
+        self.world.check_cancelled()?;
+        if self.deadline.is_some_and(|d| Instant::now() >= d) {
+            let limit = self.limits.time.as_secs_f64();
+            return Err(Diagnostic::error("E0405", format!("the program ran for more than {limit} s"))
+                .help("raise the limit with --time"));
+        }
+        Ok(())
+    }
+
     /// Looks at fuel, flag and clock, and starts a new slice of steps.
     pub(crate) fn account(&mut self) -> Result<(), Error> {
         let heap = &self.world.heap;
@@ -262,12 +280,7 @@ impl Vm {
                 .help("look for a loop that does not end, or raise the limit with --fuel"));
         }
         self.fuel_left -= used;
-        self.world.check_cancelled()?;
-        if self.deadline.is_some_and(|d| Instant::now() >= d) {
-            let limit = self.limits.time.as_secs_f64();
-            return Err(Diagnostic::error("E0405", format!("the program ran for more than {limit} s"))
-                .help("raise the limit with --time"));
-        }
+        self.check_time()?;
         self.start_slice();
         Ok(())
     }

@@ -19,6 +19,7 @@ pub use soft::{Choices, SoftChoice};
 pub use tensors::procedure_name;
 pub(crate) use tensors::{Operand, shape_name};
 
+use crate::loops::HeadState;
 use crate::world::World;
 use dmci_data::{Diagnostic, Error, Heap, Kind, SpanId, Value, num};
 use dmci_ops::{Build, Op, Type};
@@ -42,9 +43,25 @@ pub struct Recording {
     placed: usize,
     /// How often arms did not meet, by decision.
     pub(crate) parted: FxHashMap<u64, u32>,
+    /// When each decision that parts at a procedure's entry was first seen.
+    pub(crate) decisions: FxHashMap<u64, u64>,
+    /// Heads of loops.
+    pub(crate) heads: FxHashMap<u64, HeadState>,
+    time: u64,
 }
 
 impl Recording {
+    /// Counts events.
+    pub(crate) fn next_time(&mut self) -> u64 {
+        self.time += 1;
+        self.time
+    }
+
+    /// Whether the tape is the caller's, and no derivative inside the program is being taken.
+    pub(crate) fn is_outermost(&self) -> bool {
+        self.wanted && self.depth == 0
+    }
+
     /// Gives the nodes that have none yet a place.
     pub(crate) fn place_nodes(&mut self, place: SpanId) {
         let from = self.placed.min(self.recorder.len());
@@ -57,6 +74,11 @@ impl Recording {
 type Plain = fn(&mut Heap, Value, Value) -> Result<Value, Error>;
 
 impl World {
+    /// Events of the recording so far.
+    pub(crate) fn time(&self) -> u64 {
+        self.recording.as_ref().map_or(0, |r| r.time)
+    }
+
     /// Starts recording; the tape is kept to the end of the run.
     pub fn start_recording(&mut self, limit: usize) {
         let recorder = if self.numerics.single { Recorder::single() } else { Recorder::new() };

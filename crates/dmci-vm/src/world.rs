@@ -33,6 +33,8 @@ pub struct World {
     pub numerics: Numerics,
     /// Both arms of a decision on a traced boolean are recorded where they meet again.
     pub joins: bool,
+    /// Rounds of a loop are recorded once where that can be.
+    pub loops: bool,
     /// What is recorded is given its place in the text, which takes time.
     pub placing: bool,
     /// The tape, while there is one.

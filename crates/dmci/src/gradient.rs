@@ -7,7 +7,7 @@ use crate::program::Program;
 use crate::report::Report;
 use crate::schema::Schema;
 use dmci_data::{Diagnostic, Kind, Origin, Value};
-use dmci_tape::{LeafKind, NodeId, Tape, adjoints, gradient};
+use dmci_tape::{LeafKind, NodeId, Tape, adjoints, gradient, tangents};
 use dmci_vm::{Vm, World};
 
 /// What to differentiate by.
@@ -158,16 +158,21 @@ fn finish(
             Some(node) => gradient(recorder, node, &leaves),
             None => vec![None; leaves.len()],
         };
-        let mut hessian = Vec::with_capacity(flat.len());
-        for (row, &leaf) in rows.into_iter().zip(&leaves) {
+        let mut hessian = vec![Vec::with_capacity(flat.len()); flat.len()];
+        let known: Vec<NodeId> = rows.iter().flatten().copied().collect();
+        for &leaf in &leaves {
             for e in 0..recorder.shape(leaf).len() {
-                hessian.push(match row {
-                    Some(node) => {
-                        let element = recorder.element(node, e);
-                        adjoints(recorder, element, &leaves)
+                let direction = recorder.unit(leaf, e);
+                let mut changes = tangents(recorder, &known, &[leaf], &[direction]).into_iter();
+                let mut i = 0;
+                for (row, &of) in rows.iter().zip(&leaves) {
+                    let change = row.and_then(|_| changes.next().flatten());
+                    for e in 0..recorder.shape(of).len() {
+                        let bits = change.map_or(0, |change| recorder.elements(change)[e]);
+                        hessian[i].push(f64::from_bits(bits));
+                        i += 1;
                     }
-                    None => vec![0.0; flat.len()],
-                });
+                }
             }
         }
         hessian

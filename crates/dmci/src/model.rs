@@ -52,6 +52,8 @@ pub struct ModelOptions {
     pub passes: Passes,
     /// Both arms of a decision are recorded where they meet again; otherwise each way is a path.
     pub joins: bool,
+    /// Rounds of a loop are recorded once where that can be; otherwise each round is on the path.
+    pub loops: bool,
     /// Paths that are kept for each signature; lanes on further ones are walked one by one.
     pub max_paths: usize,
     /// Memory that the paths of a signature may hold, in bytes, roughly.
@@ -69,6 +71,7 @@ impl Default for ModelOptions {
             run: RunOptions::default(),
             passes: Passes::default(),
             joins: true,
+            loops: true,
             max_paths: 4096,
             max_path_bytes: 512 << 20,
             outputs: 1,

@@ -12,7 +12,7 @@ fn small(v: Value) -> Option<i64> {
 
 impl World {
     /// The node of an exact operand that is small enough for the tape.
-    fn int_node(&mut self, v: Value) -> Result<Option<NodeId>, Error> {
+    pub(crate) fn int_node(&mut self, v: Value) -> Result<Option<NodeId>, Error> {
         if let Some(node) = self.node_of(v) {
             return Ok(Some(node));
         }

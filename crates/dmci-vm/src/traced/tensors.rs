@@ -147,7 +147,7 @@ impl World {
     }
 
     /// The node of a number or tensor.
-    pub(super) fn value_node(&mut self, v: Value) -> Result<NodeId, Error> {
+    pub(crate) fn value_node(&mut self, v: Value) -> Result<NodeId, Error> {
         let shape = self.shape_of(v).unwrap_or_default();
         self.operand_node(&Operand { shape, parts: vec![v] })
     }

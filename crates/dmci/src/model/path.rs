@@ -8,7 +8,7 @@ use crate::report::Report;
 use dmci_data::{Diagnostic, Origin};
 use dmci_exec::Staged;
 use dmci_ops::Build;
-use dmci_tape::{NodeId, Recorder, Tape, gradient, scalar_adjoints};
+use dmci_tape::{NodeId, Recorder, Tape, gradient, scalar_adjoints, tangents};
 use dmci_vm::Vm;
 use dmci_vm::traced::Choices;
 use rustc_hash::FxHashMap;
@@ -49,7 +49,7 @@ impl Path {
     /// Values and derivatives of the lane that the path was recorded for, straight from the
     /// recording: a path that is used once costs no plan. `None` if it takes more than that.
     pub fn recorded_lane(&self, want: Want) -> Option<Vec<f64>> {
-        if want == Want::Hessians || self.recorder.has_tensors() {
+        if want == Want::Hessians || self.recorder.has_tensors() || self.recorder.has_loops() {
             return None;
         }
         let mut results: Vec<f64> = self.outputs.iter().map(|&output| self.recorder.value(output)).collect();
@@ -96,19 +96,23 @@ impl Path {
         self.passes.run(&tape)
     }
 
-    /// The second derivatives: of each number of a gradient by all parameters.
+    /// The second derivatives: how each number of a gradient changes with each number of the parameters.
     fn second(&self, recorder: &mut Recorder, gradient_row: &[NodeId]) -> Vec<NodeId> {
-        let mut outputs = Vec::new();
-        for &part in gradient_row {
-            for e in 0..recorder.shape(part).len() {
-                let element = recorder.element(part, e);
-                let parts = gradient(recorder, element, &self.params);
-                for (part, &leaf) in parts.into_iter().zip(&self.params) {
-                    outputs.push(or_zeros(recorder, part, leaf));
+        let mut columns = Vec::new();
+        for &leaf in &self.params {
+            for e in 0..recorder.shape(leaf).len() {
+                let direction = recorder.unit(leaf, e);
+                let parts = tangents(recorder, gradient_row, &[leaf], &[direction]);
+                let mut column = Vec::new();
+                for (part, &row) in parts.into_iter().zip(gradient_row) {
+                    let part = or_zeros(recorder, part, row);
+                    column.extend((0..recorder.shape(part).len()).map(|e| recorder.element(part, e)));
                 }
+                columns.push(column);
             }
         }
-        outputs
+        let rows = columns.first().map_or(0, Vec::len);
+        (0..rows).flat_map(|i| columns.iter().map(move |column| column[i])).collect()
     }
 }
 
@@ -141,6 +145,7 @@ impl Model {
     fn walk(&self, vm: &mut Vm, params: &[f64], row: &[Datum]) -> Result<Path, Vec<Diagnostic>> {
         vm.world.start_recording(crate::gradient::TAPE_LIMIT);
         vm.world.joins = self.options.joins;
+        vm.world.loops = self.options.loops;
         let mut run = self.options.run.clone();
         let mut numbers = params.iter().copied();
         let (mut leaves, mut names) = (Vec::new(), Vec::new());

@@ -1,0 +1,419 @@
+//! Loops: a round is recorded once, as the body of a loop on the tape, and the rest of its rounds is
+//! not walked.
+//!
+//! A loop head is a label of a frame, or the entry of a procedure of the program in place of a frame.
+//! Where it is reached again and again, one round is run from head to head to see which numbers of the
+//! state differ; then again with these numbers as leaves, so that every test on them is in the body. If the
+//! machine is then as before but for those numbers, what was recorded is a round of any lane that
+//! takes the same decisions; the loop ends where a lane does not. Its last state is put back, and
+//! the walk goes on at the head. Where this cannot be shown, rounds are recorded one after the other.
+
+use crate::join::{Arms, End as ArmEnd, Entries, Outcome, Start};
+use crate::machine::Vm;
+use crate::world::{NAMED, World};
+use dmci_compile::bytecode::Reg;
+use dmci_data::{Diagnostic, Error, Value};
+use dmci_ops::Type;
+use dmci_tape::{LoopEnd, LoopKind, NewLoop, NodeId, Round};
+use state::{End, Found, State};
+
+mod state;
+
+/// Steps that the rounds which are recorded for a loop may take.
+const BUDGET: i64 = 60_000;
+
+/// Nodes after which rounds that took no decision on a traced number are taken for a loop.
+const LONG: usize = 4096;
+
+/// How often a loop may fail to be one before it is not tried any more.
+const PATIENCE: u32 = 6;
+
+/// How often more may turn out to differ.
+const TRIES: usize = 4;
+
+/// Loops inside of loops and arms ...
+const DEEPEST: u32 = 12;
+
+/// Rounds that a loop should have, on average, to be worth it.
+const FEW_ROUNDS: u64 = 4;
+
+/// Where rounds begin.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Head {
+    /// An instruction of the frame.
+    Label(u32),
+    /// The procedure of the frame, entered with so many arguments.
+    Entry(usize),
+}
+
+/// What is known of a loop head.
+#[derive(Debug)]
+pub(crate) struct HeadState {
+    fp: usize,
+    /// When it was first seen: it comes before the decisions of its rounds.
+    pub since: u64,
+    /// When it was last reached.
+    last: u64,
+    nodes: usize,
+    guards: usize,
+    patience: u32,
+    loops: u64,
+    rounds: u64,
+}
+
+/// A loop that was found, and its state in the recorded lane.
+struct NewState {
+    state: State,
+    body: dmci_tape::Tape,
+    shared: Vec<NodeId>,
+    /// Steps of a round.
+    steps: u64,
+}
+
+impl Vm {
+    /// Whether a procedure can be a loop head.
+    pub(crate) fn may_repeat(&self, word: u64) -> bool {
+        word & NAMED != 0 || self.codes[(word & 0xFF_FFFF) as usize].user
+    }
+
+    /// What a head is known by: its place in the code, and the procedure, since the evaluator has one
+    /// for each procedure of the program.
+    pub(crate) fn head_key(&mut self, head: Head) -> u64 {
+        let at = match head {
+            Head::Label(pc) => 1 + pc as u64,
+            Head::Entry(_) => 0,
+        };
+        let identity = match self.stack[self.fp - 1].as_closure() {
+            Some(r) => self.procedure_identity(r),
+            None => 0,
+        };
+        identity << 20 ^ at
+    }
+
+    /// Notes that a procedure is entered; it may be the head of a loop.
+    pub(crate) fn note_head(&mut self, head: Head) {
+        let (key, fp) = (self.head_key(head), self.fp);
+        let Some(recording) = &mut self.world.recording else { return };
+        let (nodes, guards) = (recording.recorder.len(), recording.recorder.guard_count());
+        let since = recording.next_time();
+        let known = recording.heads.entry(key).or_insert(HeadState {
+            fp,
+            since,
+            last: since,
+            nodes,
+            guards,
+            patience: PATIENCE,
+            loops: 0,
+            rounds: 0,
+        });
+        (known.fp, known.last, known.nodes, known.guards) = (fp, since, nodes, guards);
+    }
+
+    /// A loop head is reached in place of its frame. If rounds can be recorded as a loop, the machine is
+    /// then at the same head behind them.
+    pub(crate) fn at_head(&mut self, head: Head) -> Result<(), Error> {
+        // An arm that ends here must not go on.
+        if let Head::Label(pc) = head
+            && self.fp == self.arms.level
+            && self.arms.stops.iter().any(|s| s.0 == pc)
+        {
+            return Ok(());
+        }
+        let key = self.head_key(head);
+        let fp = self.fp;
+        let Some(recording) = &mut self.world.recording else { return Ok(()) };
+        if !recording.is_outermost() {
+            return Ok(());
+        }
+        let (nodes, guards) = (recording.recorder.len(), recording.recorder.guard_count());
+        let now = recording.next_time();
+        let Some(known) = recording.heads.get_mut(&key).filter(|h| h.fp == fp) else {
+            self.note_head(head);
+            return Ok(());
+        };
+        let decided = guards > known.guards;
+        known.guards = guards;
+        // Inside of an arm or a round, a loop of its own comes by twice.
+        let repeated = std::mem::replace(&mut known.last, now) > self.arms.since;
+        if known.patience == 0 || !repeated || !decided && nodes.saturating_sub(known.nodes) < LONG {
+            return Ok(());
+        }
+        let rounds = self.try_loop(head)?;
+        let Some(recording) = &mut self.world.recording else { return Ok(()) };
+        let (nodes, guards) = (recording.recorder.len(), recording.recorder.guard_count());
+        if let Some(known) = recording.heads.get_mut(&key) {
+            (known.nodes, known.guards) = (nodes, guards);
+            known.loops += rounds.is_some() as u64;
+            known.rounds += rounds.unwrap_or(0);
+            if rounds.is_none() || known.rounds < FEW_ROUNDS * known.loops {
+                known.patience = known.patience.saturating_sub(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// A procedure of so many arguments is about to be entered in place of its frame.
+    pub(crate) fn enter_head(&mut self, code: u32, n: usize) -> Result<(), Error> {
+        let (caller, pc) = (self.code, self.pc);
+        (self.code, self.pc) = (code, 0);
+        let looked = self.at_head(Head::Entry(n));
+        if looked.is_err() {
+            (self.code, self.pc) = (caller, pc);
+        }
+        looked
+    }
+
+    /// The values that rounds pass on.
+    fn roots(&self, head: Head) -> Vec<Value> {
+        match head {
+            Head::Label(_) => self.label_registers(head).iter().map(|&r| self.stack[self.fp + r as usize]).collect(),
+            Head::Entry(n) => self.stack[self.fp - 1..self.fp + n].to_vec(),
+        }
+    }
+
+    fn set_roots(&mut self, head: Head, values: &[Value]) {
+        match head {
+            Head::Label(_) => {
+                for (r, &v) in self.label_registers(head).into_iter().zip(values) {
+                    self.stack[self.fp + r as usize] = v;
+                }
+            }
+            Head::Entry(n) => self.stack[self.fp - 1..self.fp + n].copy_from_slice(values),
+        }
+    }
+
+    fn label_registers(&self, head: Head) -> Vec<Reg> {
+        let Head::Label(pc) = head else { return Vec::new() };
+        let labels = &self.codes[self.code as usize].code.labels;
+        labels.iter().find(|l| l.0 == pc).map_or(Vec::new(), |l| l.1.to_vec())
+    }
+
+    /// Tries to make a loop of the rounds from here on; how many rounds it has.
+    fn try_loop(&mut self, head: Head) -> Result<Option<u64>, Error> {
+        if self.arms.depth >= DEEPEST {
+            return Ok(None);
+        }
+        let outermost = !self.arms.running();
+        if outermost {
+            // Nothing may move while rounds are tried.
+            if self.world.heap.wants_collection() {
+                self.world.heap.postpone_collection();
+            }
+            self.account()?;
+        }
+        let poll = self.world.heap.poll;
+        if outermost {
+            self.world.heap.poll = BUDGET;
+        }
+        let start = self.save();
+        let found = self.find_loop(head, &start);
+        self.forget(&start);
+        if outermost {
+            let spent = BUDGET - self.world.heap.poll - self.world.heap.poll_taken;
+            self.world.heap.poll = poll - spent.max(0);
+            self.world.heap.poll_taken = 0;
+            self.world.heap.forget_stores();
+        }
+        let Some(new) = found else { return Ok(None) };
+        self.add_loop(head, new)
+    }
+
+    /// Records a round, if it can be repeated. The machine has to be restored.
+    fn find_loop(&mut self, head: Head, start: &Start) -> Option<NewState> {
+        let roots = self.roots(head);
+        let before = self.world.heap.poll;
+        let first = self.one_round(head, start)?;
+        let steps = (before - self.world.heap.poll).max(1) as u64;
+        let end = End { values: &first.values, stores: &first.stores, mark: start.mark };
+        let mut state = State::compare(&self.world, &roots, &end)?;
+        for _ in 0..TRIES {
+            self.forget(start);
+            let recorder = &mut self.world.recording.as_mut()?.recorder;
+            let (leaves, from, guards) = (recorder.leaf_count(), recorder.len(), recorder.guard_count());
+            let nodes = self.world.leaves_for(&state);
+            let values: Vec<Value> = nodes.iter().map(|&(_, v)| v).collect();
+            let (roots, words) = state.with(&mut self.world, &values);
+            // The round begins with these: what it writes is told from them.
+            let logged = self.world.heap.log_stores();
+            words.into_iter().for_each(|(store, word)| self.world.heap.redo_store(store, word));
+            self.set_roots(head, &roots);
+            let again = self.save();
+            let round = self.one_round(head, &again);
+            let found = round.as_ref().and_then(|round| {
+                let end = End { values: &round.values, stores: &round.stores, mark: again.mark };
+                state.end(&self.world, &values, &roots, &end)
+            });
+            self.world.heap.undo_stores(logged, start.mark);
+            let ends = match found {
+                Some(Found::Numbers(ends)) => self.world.end_nodes(&state, &ends),
+                Some(Found::More) => {
+                    self.drop_leaves(from, guards, leaves);
+                    continue;
+                }
+                None => None,
+            };
+            let Some(end) = ends else {
+                self.drop_leaves(from, guards, leaves);
+                return None;
+            };
+            let round = Round { from, guards, start: nodes.iter().map(|n| n.0).collect(), end };
+            let (body, shared) = self.world.recording.as_mut()?.recorder.cut_round(&round, leaves)?;
+            return Some(NewState { state, body, shared, steps });
+        }
+        None
+    }
+
+    fn drop_leaves(&mut self, from: usize, guards: usize, leaves: usize) {
+        if let Some(recording) = &mut self.world.recording {
+            recording.recorder.truncate(from);
+            recording.recorder.truncate_guards(guards);
+            recording.recorder.truncate_leaves(leaves);
+        }
+    }
+
+    /// Runs from the head until it is reached again.
+    fn one_round(&mut self, head: Head, start: &Start) -> Option<Outcome> {
+        let (stops, entries, pc) = match head {
+            // At the head of a loop around this one, registers change that are no state of this one.
+            Head::Label(pc) => {
+                let around = self.codes[start.code as usize].code.labels.iter().filter(|l| l.0 < pc);
+                let around = around.map(|l| (l.0, Vec::new()));
+                (around.chain([(pc, self.label_registers(head))]).collect(), Entries::None, pc)
+            }
+            Head::Entry(_) => (Vec::new(), Entries::Only(self.stack[self.fp - 1]), 0),
+        };
+        let (depth, since) = (self.arms.depth + 1, self.world.time());
+        let arms = Arms { level: start.fp, code: start.code, stops, end: None, entries, depth, at_start: true, since };
+        let outer = std::mem::replace(&mut self.arms, arms);
+        let outcome = self.try_arm(start, pc as usize);
+        self.arms = outer;
+        let back = match head {
+            Head::Label(pc) => ArmEnd::At(pc),
+            Head::Entry(_) => ArmEnd::Enter,
+        };
+        outcome.filter(|o| o.end == back)
+    }
+
+    /// Puts the loop on the tape and its last state into the machine.
+    fn add_loop(&mut self, head: Head, new: NewState) -> Result<Option<u64>, Error> {
+        let NewState { state, body, shared, steps } = new;
+        let Some(first) = self.world.start_nodes(&state)? else { return Ok(None) };
+        // A value that begins the state and is needed beside it has adjoints from both, mixed.
+        let real = |i: usize| state.numbers[i].ty == Type::Real;
+        let reals: Vec<NodeId> = (0..first.len()).filter(|&i| real(i)).map(|i| first[i]).collect();
+        let mut distinct = reals.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let Some(recording) = &mut self.world.recording else { return Ok(None) };
+        let recorder = &mut recording.recorder;
+        let constant = |id: &NodeId| recorder.tape().is_constant(*id);
+        if distinct.len() != reals.len() && !reals.iter().all(constant) || reals.iter().any(|n| shared.contains(n)) {
+            return Ok(None);
+        }
+        let limit = self.fuel_left() / steps;
+        let operands: Vec<NodeId> = first.iter().chain(&shared).copied().collect();
+        let Some(recording) = &mut self.world.recording else { return Ok(None) };
+        let recorder = &mut recording.recorder;
+        let bits: Vec<u64> = operands.iter().flat_map(|&o| recorder.elements(o).iter().copied()).collect();
+        let kind = LoopKind::Forward { limit };
+        let l = dmci_tape::Loop { body: body.into(), states: first.len() as u32, kind, first: 0, count: 0 };
+        let mut stopped = None;
+        let end = self.run_lane(&l, &bits, &mut stopped);
+        if let Some(error) = stopped {
+            return Err(error);
+        }
+        let Some(end) = end else { return Ok(None) };
+        if end.finished && end.rounds == 0 {
+            return Ok(None);
+        }
+        self.world.spend((end.rounds.saturating_mul(steps)).min(i64::MAX as u64 / 4) as usize);
+        if !end.finished {
+            self.account()?;
+        }
+        let body = std::sync::Arc::unwrap_or_clone(l.body);
+        let Some(recording) = &mut self.world.recording else { return Ok(None) };
+        let recorder = &mut recording.recorder;
+        let of = recorder.push_loop(NewLoop { body, kind, operands }, Some(&end));
+        recorder.guard(of);
+        let numbers = self.world.numbers_of(&state, of)?;
+        let (roots, words) = state.with(&mut self.world, &numbers);
+        words.into_iter().for_each(|(store, word)| self.world.heap.redo_store(store, word));
+        self.set_roots(head, &roots);
+        Ok(Some(end.rounds))
+    }
+
+    /// Runs a loop in the recorded lane.
+    fn run_lane(&mut self, l: &dmci_tape::Loop, bits: &[u64], stopped: &mut Option<Error>) -> Option<LoopEnd> {
+        l.run_lane(bits, &mut || match self.check_time() {
+            Ok(()) => true,
+            Err(error) => {
+                *stopped = Some(error);
+                false
+            }
+        })
+    }
+}
+
+impl World {
+    /// A leaf for each number of a state.
+    fn leaves_for(&mut self, state: &State) -> Vec<(NodeId, Value)> {
+        let mut leaves = Vec::with_capacity(state.numbers.len());
+        for number in &state.numbers {
+            let plain = self.plain(number.value);
+            let bits: Vec<u64> = match (self.heap.as_tensor(plain), number.ty) {
+                (Some((_, elements)), _) => elements.to_vec(),
+                (None, Type::Bool) => vec![plain.is_true() as u64],
+                (None, Type::Int) => vec![plain.as_fixnum().unwrap_or(0) as u64],
+                (None, Type::Real) => vec![self.fit(plain).as_real().unwrap_or(f64::NAN).to_bits()],
+            };
+            let Some(recording) = &mut self.recording else { return leaves };
+            let node = recording.recorder.local(number.ty, number.shape, &bits);
+            leaves.push((node, self.traced_value(node, plain)));
+        }
+        leaves
+    }
+
+    /// The nodes of the numbers that a state begins with; `None` if one cannot be on a tape.
+    fn start_nodes(&mut self, state: &State) -> Result<Option<Vec<NodeId>>, Error> {
+        let values: Vec<Value> = state.numbers.iter().map(|n| n.value).collect();
+        self.nodes_of(state, &values)
+    }
+
+    /// The nodes of the numbers that a round ends with; `None` if one cannot be on a tape.
+    fn end_nodes(&mut self, state: &State, values: &[Value]) -> Option<Vec<NodeId>> {
+        self.nodes_of(state, values).ok().flatten()
+    }
+
+    fn nodes_of(&mut self, state: &State, values: &[Value]) -> Result<Option<Vec<NodeId>>, Error> {
+        let mut nodes = Vec::with_capacity(values.len());
+        for (number, &value) in state.numbers.iter().zip(values) {
+            let node = match number.ty {
+                Type::Bool => Some(self.boolean_or_constant(value)?),
+                Type::Int => self.int_node(value)?,
+                Type::Real => Some(self.value_node(value)?),
+            };
+            let Some(node) = node else { return Ok(None) };
+            nodes.push(node);
+        }
+        Ok(Some(nodes))
+    }
+
+    /// The numbers that a loop ends with.
+    fn numbers_of(&mut self, state: &State, of: NodeId) -> Result<Vec<Value>, Error> {
+        let mut numbers = Vec::with_capacity(state.numbers.len());
+        for (i, number) in state.numbers.iter().enumerate() {
+            let Some(recording) = &self.recording else {
+                return Err(Diagnostic::error("E9901", "there is no tape"));
+            };
+            let node = recording.recorder.out(of, i);
+            let bits = recording.recorder.elements(node).to_vec();
+            let plain = match number.ty {
+                Type::Bool => Value::boolean(bits[0] != 0),
+                Type::Int => Value::fixnum(bits[0] as i64),
+                Type::Real => self.plain_value(number.shape, &bits)?,
+            };
+            numbers.push(self.traced_value(node, plain));
+        }
+        Ok(numbers)
+    }
+}

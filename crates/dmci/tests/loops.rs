@@ -1,0 +1,90 @@
+//! Loops: with and without them, in every mode, lanes have the same bits; with them a loop is recorded once.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{bits, uniform};
+use dmci::{Batch, Column, Datum, Mode, Model, ModelOptions, Program, RunOptions, Want};
+
+fn run(text: &str, mode: Mode, (joins, loops): (bool, bool), want: Want) -> (Batch, u64) {
+    let run = RunOptions { mode, ..RunOptions::default() };
+    let options = ModelOptions { run, joins, loops, ..ModelOptions::default() };
+    let model = Model::new(Program::new(text), &["a", "b"], &["x", "n"], options);
+    let theta = [0.4, 1.5, 0.7, -0.3, 0.1, 0.9];
+    let ns = uniform(60, 9).into_iter().map(|u| Datum::Integer((u * 40.0) as i64)).collect();
+    let columns = [Column::Reals(uniform(60, 3)), Column::Data(ns)];
+    let batch = model.evaluate(&theta, &columns, want).unwrap();
+    (batch, model.recordings())
+}
+
+fn first_difference(a: &[u64], b: &[u64]) -> Option<usize> {
+    if a.len() != b.len() { Some(usize::MAX) } else { (0..a.len()).find(|&i| a[i] != b[i]) }
+}
+
+/// Compares all modes and switches; returns the number of recordings with all of them on.
+fn same(text: &str, want: Want) -> u64 {
+    let (flat, _) = run(text, Mode::Direct, (false, false), want);
+    assert!(flat.failures.is_empty(), "{text}: {}", flat.failures[0].1);
+    let mut most = 0;
+    for mode in [Mode::Direct, Mode::Dmci, Mode::Tower(2)] {
+        for joins in [false, true] {
+            let (found, recordings) = run(text, mode.clone(), (joins, true), want);
+            assert!(found.failures.is_empty(), "{text} in {mode:?}: {}", found.failures[0].1);
+            let lists = [
+                ("values", &flat.values, &found.values),
+                ("gradients", &flat.gradients, &found.gradients),
+                ("second derivatives", &flat.hessians, &found.hessians),
+            ];
+            for (what, a, b) in lists {
+                let at = first_difference(&bits(a), &bits(b));
+                let shown = at.and_then(|at| Some((a.get(at)?, b.get(at)?)));
+                assert!(at.is_none(), "{what} of {text} in {mode:?}, joins {joins}: {at:?} {shown:?}");
+            }
+            if mode != Mode::Tower(2) && joins {
+                most = most.max(recordings);
+            }
+        }
+    }
+    most
+}
+
+/// Loops whose ends depend on lanes.
+const LOOPS: &[&str] = &[
+    "(let loop ((i 0) (s x)) (if (= i n) (* s a) (loop (+ i 1) (+ (* s b 0.9) a))))",
+    "(define (go i s) (if (>= i n) s (go (+ i 1) (+ (* s b 0.9) (* a i))))) (go 0 x)",
+    "(+ 1 (let loop ((i 0) (s x)) (if (= i n) (* s a) (loop (+ i 1) (sin (+ s a b))))))",
+    "(do ((i 0 (+ i 1)) (s x (* s (- 1 s) b 2.0))) ((= i n) (+ a s)))",
+    "(let loop ((i 0) (s x) (t a)) (if (= i n) (+ s (* 2 t)) (loop (+ i 1) t (+ (* 0.5 s) (* b t 0.3)))))",
+    "(define s x) (do ((i 0 (+ i 1))) ((= i n)) (set! s (+ (* 0.7 s) (* a b)))) (* s s)",
+    "(define v (vector x 1.0)) (let loop ((i 0)) (when (< i n) (vector-set! v 0 (+ (* 0.5 (vector-ref v 0)) (* a (vector-ref v 1)))) (vector-set! v 1 (cos (vector-ref v 0))) (loop (+ i 1)))) (+ (vector-ref v 0) (* b (vector-ref v 1)))",
+    "(let loop ((i 0) (p (list x 1.0))) (if (= i n) (+ (car p) (cadr p)) (loop (+ i 1) (list (* a (+ (car p) 0.1)) (+ (* 0.4 (cadr p)) (* b (car p)))))))",
+    "(let loop ((i 0) (g (+ 1.0 x))) (if (or (< (abs (- (* g g) 2.0)) 1e-3) (> i 200)) (* a g b) (loop (+ i 1) (+ g (* 0.1 (- (/ 2.0 g) g))))))",
+    "(let loop ((i 0) (s x)) (if (= i n) (* s b) (loop (+ i 1) (if (< s a) (+ s 0.3) (* s 0.5)))))",
+    "(let loop ((i 0) (s x)) (if (= i n) (* s b) (loop (+ i 1) (if (> (* 1.1 s) a) a (* 1.1 s)))))",
+    "(let outer ((i 0) (s x)) (if (= i 5) s (outer (+ i 1) (let inner ((j 0) (t s)) (if (= j n) (* t 0.9) (inner (+ j 1) (+ (* 0.5 t) (* a b))))))))",
+    "(let outer ((i 0) (s x)) (if (= i n) s (outer (+ i 1) (let inner ((j 0) (t s)) (if (= j i) (* t 0.9) (inner (+ j 1) (+ (* 0.5 t) (* a b))))))))",
+    "(let loop ((i 0) (s x) (even #t)) (if (= i n) (* s a) (loop (+ i 1) (if even (+ s b) (* s 0.5)) (not even))))",
+    "(let loop ((i n) (s 0)) (if (= i 0) (* s a) (loop (- i 1) (+ s (* b i x)))))",
+    "(define ys (vector 0.3 0.1 0.7 0.2 0.9)) (let loop ((i 0) (s 0.0)) (if (or (= i 5) (= i n)) s (let ((d (- (vector-ref ys i) (* a x)))) (loop (+ i 1) (+ s (* d d b))))))",
+    "(call/cc (lambda (k) (let loop ((i 0) (s x)) (if (= i n) (k (* s a)) (loop (+ i 1) (+ s b))))))",
+    "(let loop ((s (vec x 1.0)) (i 0)) (if (= i n) (sum s) (loop (+ (* 0.5 s) (* a (vec b x))) (+ i 1))))",
+    "(define (f i s) (if (= i n) s (g (+ i 1) (* a s)))) (define (g i s) (if (= i n) (* 2 s) (f (+ i 1) (+ b s)))) (f 0 x)",
+    "(let loop ((i 0) (m x) (s x)) (if (= i n) (* m a) (let ((s (sin (+ s b (* 0.1 i))))) (loop (+ i 1) (max m s) s))))",
+    "(let loop ((i 0) (m x) (s x)) (if (= i n) (* m a) (let ((s (sin (+ s b (* 0.1 i))))) (loop (+ i 1) (if (> s m) s m) s))))",
+];
+
+#[test]
+fn loops_have_the_bits_of_their_rounds_one_by_one() {
+    for text in LOOPS {
+        let recordings = same(text, Want::Gradients);
+        println!("{recordings} recordings: {text}");
+    }
+}
+
+#[test]
+fn second_derivatives_are_the_same_through_loops() {
+    for text in LOOPS {
+        same(text, Want::Hessians);
+    }
+}
