@@ -43,6 +43,8 @@ pub struct Results {
 struct Workspace {
     rows: Vec<u64>,
     loops: Vec<LoopSpace>,
+    /// Lanes that have left the path before a loop.
+    left: Vec<u32>,
     scratch: Scratch,
 }
 
@@ -106,7 +108,7 @@ impl Plan {
         failed: &mut [u32],
     ) {
         let n = which.len();
-        let Workspace { rows, loops, scratch } = workspace;
+        let Workspace { rows, loops, left, scratch } = workspace;
         for step in &self.steps {
             match *step {
                 Step::Leaf { d, first, count, real } => {
@@ -129,9 +131,10 @@ impl Plan {
                     }
                 }
                 Step::Loop(l) => {
-                    let left = |(f, &lane): (&u32, &usize)| if leaves.is_out(lane) { 0 } else { *f };
-                    let left: Vec<u32> = failed.iter().zip(which).map(left).collect();
-                    self.run_loop(l as usize, &mut Frame { rows, width, lanes: n, loops, scratch }, &left);
+                    let lanes = failed.iter().zip(which);
+                    left.clear();
+                    left.extend(lanes.map(|(&f, &lane)| if leaves.is_out(lane) { 0 } else { f }));
+                    self.run_loop(l as usize, &mut Frame { rows, width, lanes: n, loops, scratch }, left);
                 }
                 _ => {
                     let mut frame = Frame { rows, width, lanes: n, loops, scratch };

@@ -29,6 +29,9 @@ pub(crate) struct LoopSpace {
     failed: Vec<u32>,
     /// The lane at each place.
     lanes: Vec<u32>,
+    /// On the way back, the rounds of each lane, and those of the lane at each place.
+    rounds: Vec<u64>,
+    rounds_at: Vec<usize>,
     history: History,
 }
 
@@ -43,6 +46,8 @@ struct History {
     recent: Vec<u64>,
     recent_from: usize,
     whole: bool,
+    /// How many lanes there are.
+    lanes: usize,
 }
 
 /// Number of rows.
@@ -56,7 +61,8 @@ fn rows_of(ranges: &[RowRange]) -> impl Iterator<Item = usize> + '_ {
 }
 
 impl History {
-    fn begin(&mut self, words: usize) {
+    fn begin(&mut self, words: usize, lanes: usize) {
+        self.lanes = lanes;
         self.every = (BUFFER_WORDS / words.max(1)).clamp(16, MOST_BETWEEN);
         self.marks.clear();
         self.recent.clear();
@@ -186,7 +192,7 @@ fn forward(
     space.load(step.state(), frame.rows, first, width, n);
     space.load(step.shared(), frame.rows, shared, width, n);
     space.run(&step.body, &step.prelude, width, n, frame.scratch);
-    space.history.begin(height(step.state()) * width);
+    space.history.begin(height(step.state()) * width, all);
     let mut round = 0;
     while n > 0 {
         if followed {
@@ -230,19 +236,23 @@ impl Back<'_, '_> {
         let (step, width) = (self.step, self.frame.width);
         let states = height(self.forward.state());
         let n = space.prepare(step, width, failed);
-        let rounds: Vec<u64> =
-            self.frame.rows[(self.forward.d as usize + 1 + states) * width..][..failed.len()].to_vec();
-        space.lanes.sort_by_key(|&lane| std::cmp::Reverse(rounds[lane as usize]));
+        let LoopSpace { lanes, rounds, .. } = &mut *space;
+        rounds.clear();
+        rounds.extend_from_slice(&self.frame.rows[(self.forward.d as usize + 1 + states) * width..][..failed.len()]);
+        lanes.sort_unstable_by_key(|&lane| (std::cmp::Reverse(rounds[lane as usize]), lane));
         before.lanes.clone_from(&space.lanes);
         let (first, shared) = step.operands.split_at(step.next.len());
         space.load(step.state(), self.frame.rows, first, width, n);
         space.load(step.shared(), self.frame.rows, shared, width, n);
         space.run(&step.body, &step.prelude, width, n, self.frame.scratch);
-        let rounds_at: Vec<usize> = space.lanes.iter().map(|&lane| rounds[lane as usize] as usize).collect();
+        let mut rounds_at = std::mem::take(&mut space.rounds_at);
+        rounds_at.clear();
+        rounds_at.extend(space.lanes.iter().map(|&lane| space.rounds[lane as usize] as usize));
         let most = rounds_at.first().copied().unwrap_or(0);
-        // The states that were kept on the way are in the order of lanes.
+        // The states that were kept on the way are those of all lanes, in their order.
         let even = rounds_at.last() == rounds_at.first();
         let mut history = std::mem::take(&mut before.history);
+        let even = even && history.lanes == n;
         let words = states * width;
         let marks = history.marks.len().checked_div(words).unwrap_or(most.div_ceil(history.every.max(1)));
         let mut ready = false;
@@ -272,6 +282,7 @@ impl Back<'_, '_> {
             space.give(step, place, self.frame.rows, width, (true, rounds_at[place] as u64));
         }
         before.history = history;
+        space.rounds_at = rounds_at;
     }
 
     /// Makes the forward loop ready to do rounds again, with the lanes in the order of the way back.

@@ -169,7 +169,8 @@ fn finish(
                     let change = row.and_then(|_| changes.next().flatten());
                     for e in 0..recorder.shape(of).len() {
                         let bits = change.map_or(0, |change| recorder.elements(change)[e]);
-                        hessian[i].push(f64::from_bits(bits));
+                        // There is one zero here.
+                        hessian[i].push(f64::from_bits(bits) + 0.0);
                         i += 1;
                     }
                 }

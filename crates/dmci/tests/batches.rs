@@ -61,7 +61,7 @@ fn a_hundred_paths_are_exact_and_the_second_call_records_nothing() {
     let program = Program::new(STEPS);
     let xs = uniform(10_000, 1);
     // Paths that do not meet again: each is a recording.
-    let separate = ModelOptions { joins: false, ..options(Mode::Dmci, Passes::default(), 4096) };
+    let separate = ModelOptions { joins: false, loops: false, ..options(Mode::Dmci, Passes::default(), 4096) };
     let model = Model::new(program.clone(), &["a", "b"], &["x"], separate);
     let theta = [0.9, 0.3];
     let first = model.evaluate(&theta, &[Column::Reals(xs.clone())], Want::Gradients).unwrap();

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{bits, uniform};
+use common::{first_difference, uniform};
 use dmci::{Batch, Column, Datum, Mode, Model, ModelOptions, Program, RunOptions, Want};
 
 fn run(text: &str, mode: Mode, (joins, loops): (bool, bool), want: Want) -> (Batch, u64) {
@@ -16,10 +16,6 @@ fn run(text: &str, mode: Mode, (joins, loops): (bool, bool), want: Want) -> (Bat
     let columns = [Column::Reals(uniform(60, 3)), Column::Data(ns)];
     let batch = model.evaluate(&theta, &columns, want).unwrap();
     (batch, model.recordings())
-}
-
-fn first_difference(a: &[u64], b: &[u64]) -> Option<usize> {
-    if a.len() != b.len() { Some(usize::MAX) } else { (0..a.len()).find(|&i| a[i] != b[i]) }
 }
 
 /// Compares all modes and switches; returns the number of recordings with all of them on.
@@ -37,7 +33,7 @@ fn same(text: &str, want: Want) -> u64 {
                 ("second derivatives", &flat.hessians, &found.hessians),
             ];
             for (what, a, b) in lists {
-                let at = first_difference(&bits(a), &bits(b));
+                let at = first_difference(a, b);
                 let shown = at.and_then(|at| Some((a.get(at)?, b.get(at)?)));
                 assert!(at.is_none(), "{what} of {text} in {mode:?}, joins {joins}: {at:?} {shown:?}");
             }

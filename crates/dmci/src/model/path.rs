@@ -7,7 +7,7 @@ use crate::interpreter::{self, Failure, Interpreter};
 use crate::report::Report;
 use dmci_data::{Diagnostic, Origin};
 use dmci_exec::Staged;
-use dmci_ops::Build;
+use dmci_ops::{Build, Op};
 use dmci_tape::{NodeId, Recorder, Tape, gradient, scalar_adjoints, tangents};
 use dmci_vm::Vm;
 use dmci_vm::traced::Choices;
@@ -105,7 +105,9 @@ impl Path {
                 let parts = tangents(recorder, gradient_row, &[leaf], &[direction]);
                 let mut column = Vec::new();
                 for (part, &row) in parts.into_iter().zip(gradient_row) {
-                    let part = or_zeros(recorder, part, row);
+                    // What does not change has a change of 0, of whatever sign: there is one zero here.
+                    let (part, zero) = (or_zeros(recorder, part, row), recorder.real(0.0));
+                    let part = recorder.op(Op::Add, &[part, zero]);
                     column.extend((0..recorder.shape(part).len()).map(|e| recorder.element(part, e)));
                 }
                 columns.push(column);

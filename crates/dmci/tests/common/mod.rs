@@ -33,6 +33,12 @@ pub fn bits(numbers: &[f64]) -> Vec<u64> {
     numbers.iter().map(|x| x.to_bits()).collect()
 }
 
+/// Where two lists of numbers first differ in bits.
+pub fn first_difference(a: &[f64], b: &[f64]) -> Option<usize> {
+    let differs = a.iter().zip(b).position(|(x, y)| x.to_bits() != y.to_bits());
+    differs.or((a.len() != b.len()).then_some(a.len().min(b.len())))
+}
+
 /// Options for a mode, with limits under which a wrong test does not stop the suite.
 pub fn options(mode: &Mode) -> RunOptions {
     let limits = Limits { time: Duration::from_secs(120), heap: 512 << 20, ..Limits::default() };
