@@ -91,6 +91,7 @@ impl Vm {
                     self.stack[self.fp - 1] = self.choose_clause(f, r, n)?;
                     continue;
                 }
+                self.pass_entry();
                 return self.enter_closure((word & 0xFF_FFFF) as u32, n);
             }
             if let Some(p) = f.as_primitive() {

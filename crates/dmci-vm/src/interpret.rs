@@ -356,6 +356,9 @@ impl Vm {
                             if need > self.stack.len() {
                                 attempt!(self.grow_stack(need));
                             }
+                            if ARM {
+                                self.pass_entry();
+                            }
                             if self.world.loops && self.may_repeat(word) {
                                 self.pc = here!();
                                 attempt!(self.enter_head(id, n as usize));

@@ -54,6 +54,8 @@ pub(crate) struct Arms {
     pub at_start: bool,
     /// When it began.
     pub since: u64,
+    /// It may be the arm that the recorded lane does not take, and never end.
+    pub speculative: bool,
 }
 
 /// Procedures at whose entry an arm ends.
@@ -63,6 +65,8 @@ pub(crate) enum Entries {
     All,
     /// This one.
     Only(Value),
+    /// This one, but not the first time.
+    Again(Value),
     /// None.
     None,
 }
@@ -78,6 +82,7 @@ impl Default for Arms {
             depth: 0,
             at_start: false,
             since: 0,
+            speculative: false,
         }
     }
 }
@@ -139,7 +144,17 @@ impl Vm {
         match self.arms.entries {
             Entries::All => word & NAMED != 0 || self.codes[(word & 0xFF_FFFF) as usize].user,
             Entries::Only(procedure) => self.stack[self.fp - 1] == procedure,
-            Entries::None => false,
+            Entries::Again(_) | Entries::None => false,
+        }
+    }
+
+    /// Notes that an arm goes on in the procedure of its frame.
+    pub(crate) fn pass_entry(&mut self) {
+        if let Entries::Again(procedure) = self.arms.entries
+            && self.fp == self.arms.level
+            && self.stack[self.fp - 1] == procedure
+        {
+            self.arms.entries = Entries::Only(procedure);
         }
     }
 
@@ -191,17 +206,25 @@ impl Vm {
             self.world.heap.poll = BUDGET;
         }
         let start = self.save();
+        let Some(recording) = &mut self.world.recording else { return Ok(None) };
+        // The same decision inside of its own arm: a loop leads back to it.
+        let again = recording.trying.contains(&key);
+        recording.trying.push(key);
         let arms = self.arms_of(&start, branch);
         let outer = std::mem::replace(&mut self.arms, arms);
         (self.arms.depth, self.arms.since) = (outer.depth + 1, self.world.time());
         let mut joined = self.try_arms(node, &start, (branch + 1, no));
         if let Tried::Parted { entered: Some(procedure) } = joined
-            && !self.is_next_round(key, procedure)
+            && !again
         {
-            // One arm may call where the other one returns: then both return in the end.
+            // One arm may call where the other one returns: then both return in the end, unless the call
+            // is the next round of a loop.
             self.forget(&start);
-            self.arms.entries = Entries::None;
+            self.arms.entries = Entries::Again(procedure);
             joined = self.try_arms(node, &start, (branch + 1, no));
+        }
+        if let Some(recording) = &mut self.world.recording {
+            recording.trying.pop();
         }
         self.arms = outer;
         if outermost {
@@ -221,7 +244,9 @@ impl Vm {
 
     /// Runs both arms and makes one state of what they did, if they end at the same place.
     fn try_arms(&mut self, test: NodeId, start: &Start, (yes, no): (usize, usize)) -> Tried {
+        let entries = self.arms.entries;
         let Some(yes) = self.try_arm(start, yes) else { return Tried::Parted { entered: None } };
+        self.arms.entries = entries;
         let Some(no) = self.try_arm(start, no) else { return Tried::Parted { entered: None } };
         let merged = if yes.end == no.end { self.merge(test, start, &yes, &no) } else { None };
         match merged {
@@ -258,17 +283,6 @@ impl Vm {
         let code = self.world.heap.field(r, 0).packed_bits() & 0xFF_FFFF;
         let known = if self.codes[code as usize].user { 0 } else { self.world.heap.identity(r) };
         (known as u64) << 24 | code
-    }
-
-    /// Whether entering a procedure from a decision is the next round of a loop that the decision is in:
-    /// then the other arm leaves the loop.
-    fn is_next_round(&mut self, decision: u64, procedure: Value) -> bool {
-        let Some(r) = procedure.as_closure().filter(|_| self.world.loops) else { return false };
-        let key = self.procedure_identity(r) << 20;
-        let Some(recording) = &mut self.world.recording else { return false };
-        let next = recording.next_time();
-        let since = *recording.decisions.entry(decision).or_insert(next);
-        recording.heads.get(&key).is_some_and(|head| head.since < since)
     }
 
     pub(crate) fn save(&mut self) -> Start {
@@ -311,7 +325,7 @@ impl Vm {
         if let Ok(i) = code.meetings.binary_search_by_key(&(branch as u32), |m| m.branch) {
             stops.push((code.meetings[i].at, vec![code.meetings[i].value]));
         }
-        Arms { level: start.fp, code: start.code, stops, ..Arms::default() }
+        Arms { level: start.fp, code: start.code, stops, speculative: true, ..Arms::default() }
     }
 
     /// Runs an arm from an instruction of the decision's frame to its end; the machine is then as

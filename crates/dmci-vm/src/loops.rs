@@ -8,7 +8,7 @@
 //! takes the same decisions; the loop ends where a lane does not. Its last state is put back, and
 //! the walk goes on at the head. Where this cannot be shown, rounds are recorded one after the other.
 
-use crate::join::{Arms, End as ArmEnd, Entries, Outcome, Start};
+use crate::join::{Arms, End as ArmEnd, Entries, Outcome, Start, left_arm};
 use crate::machine::Vm;
 use crate::world::{NAMED, World};
 use dmci_compile::bytecode::Reg;
@@ -37,6 +37,9 @@ const DEEPEST: u32 = 12;
 /// Rounds that a loop should have, on average, to be worth it.
 const FEW_ROUNDS: u64 = 4;
 
+/// Rounds of a loop in an arm that the recorded lane may not take.
+const SPECULATIVE_ROUNDS: u64 = 10_000;
+
 /// Where rounds begin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Head {
@@ -50,8 +53,6 @@ pub(crate) enum Head {
 #[derive(Debug)]
 pub(crate) struct HeadState {
     fp: usize,
-    /// When it was first seen: it comes before the decisions of its rounds.
-    pub since: u64,
     /// When it was last reached.
     last: u64,
     nodes: usize,
@@ -95,18 +96,17 @@ impl Vm {
         let (key, fp) = (self.head_key(head), self.fp);
         let Some(recording) = &mut self.world.recording else { return };
         let (nodes, guards) = (recording.recorder.len(), recording.recorder.guard_count());
-        let since = recording.next_time();
+        let now = recording.next_time();
         let known = recording.heads.entry(key).or_insert(HeadState {
             fp,
-            since,
-            last: since,
+            last: now,
             nodes,
             guards,
             patience: PATIENCE,
             loops: 0,
             rounds: 0,
         });
-        (known.fp, known.last, known.nodes, known.guards) = (fp, since, nodes, guards);
+        (known.fp, known.last, known.nodes, known.guards) = (fp, now, nodes, guards);
     }
 
     /// A loop head is reached in place of its frame. If rounds can be recorded as a loop, the machine is
@@ -282,8 +282,17 @@ impl Vm {
             }
             Head::Entry(_) => (Vec::new(), Entries::Only(self.stack[self.fp - 1]), 0),
         };
-        let (depth, since) = (self.arms.depth + 1, self.world.time());
-        let arms = Arms { level: start.fp, code: start.code, stops, end: None, entries, depth, at_start: true, since };
+        let arms = Arms {
+            level: start.fp,
+            code: start.code,
+            stops,
+            end: None,
+            entries,
+            depth: self.arms.depth + 1,
+            at_start: true,
+            since: self.world.time(),
+            speculative: self.arms.speculative,
+        };
         let outer = std::mem::replace(&mut self.arms, arms);
         let outcome = self.try_arm(start, pc as usize);
         self.arms = outer;
@@ -316,13 +325,19 @@ impl Vm {
         let recorder = &mut recording.recorder;
         let bits: Vec<u64> = operands.iter().flat_map(|&o| recorder.elements(o).iter().copied()).collect();
         let kind = LoopKind::Forward { limit };
-        let l = dmci_tape::Loop { body: body.into(), states: first.len() as u32, kind, first: 0, count: 0 };
+        let mut l = dmci_tape::Loop { body: body.into(), states: first.len() as u32, kind, first: 0, count: 0 };
+        if self.arms.speculative {
+            l.kind = LoopKind::Forward { limit: limit.min(SPECULATIVE_ROUNDS) };
+        }
         let mut stopped = None;
         let end = self.run_lane(&l, &bits, &mut stopped);
         if let Some(error) = stopped {
             return Err(error);
         }
         let Some(end) = end else { return Ok(None) };
+        if self.arms.speculative && !end.finished {
+            return Err(left_arm());
+        }
         if end.finished && end.rounds == 0 {
             return Ok(None);
         }

@@ -43,8 +43,8 @@ pub struct Recording {
     placed: usize,
     /// How often arms did not meet, by decision.
     pub(crate) parted: FxHashMap<u64, u32>,
-    /// When each decision that parts at a procedure's entry was first seen.
-    pub(crate) decisions: FxHashMap<u64, u64>,
+    /// Decisions whose arms are being tried.
+    pub(crate) trying: Vec<u64>,
     /// Heads of loops.
     pub(crate) heads: FxHashMap<u64, HeadState>,
     time: u64,
