@@ -190,6 +190,9 @@ pub struct Eval {
     /// Parameters, with commas between them
     #[arg(long, value_name = "NAMES")]
     pub wrt: Option<String>,
+    /// Add a column with what the program prints for each row
+    #[arg(long)]
+    pub output: bool,
     /// Write the results to a file instead of standard output
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

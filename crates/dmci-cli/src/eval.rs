@@ -54,9 +54,14 @@ fn evaluate(args: &Eval) -> Result<usize, Report> {
     let param_names: Vec<&str> = params.iter().map(|p| p.0.as_str()).collect();
     let input_names: Vec<&str> = inputs.iter().map(String::as_str).collect();
     let theta: Vec<f64> = params.iter().map(|p| p.1).collect();
-    let model = Model::new(program, &param_names, &input_names, ModelOptions { run, ..ModelOptions::default() });
+    let model = Model::new(
+        program,
+        &param_names,
+        &input_names,
+        ModelOptions { run, output: args.output, ..ModelOptions::default() },
+    );
     let batch = model.evaluate(&theta, &columns, if args.grad { Want::Gradients } else { Want::Values })?;
-    let text = results(&batch, &param_names, args.grad);
+    let text = results(&batch, &param_names, args);
     match &args.out {
         None => output::print(&text),
         Some(path) => files::write(path, text.as_bytes(), "--out")?,
@@ -68,22 +73,34 @@ fn evaluate(args: &Eval) -> Result<usize, Report> {
     if batch.failures.len() > SHOWN {
         output::complain(&format!("... and {} more rows failed", batch.failures.len() - SHOWN));
     }
+    if batch.walked > 0 {
+        output::complain(&format!(
+            "{} rows took paths for which there was no room, and were run one by one",
+            batch.walked
+        ));
+    }
+    if batch.unkept > 0 {
+        output::complain(&format!("the output of {} rows is missing: there was too much of it", batch.unkept));
+    }
     Ok(batch.failures.len())
 }
 
-fn results(batch: &Batch, params: &[&str], gradients: bool) -> String {
+fn results(batch: &Batch, params: &[&str], args: &Eval) -> String {
     let mut text = String::from("value");
-    if gradients {
+    if args.grad {
         params.iter().for_each(|name| text += &format!(",d/d{name}"));
     }
-    text.push('\n');
+    text.push_str(if args.output { ",output\n" } else { "\n" });
     for (row, value) in batch.values.iter().enumerate() {
         let _ = write!(text, "{}", field(*value));
-        if gradients {
+        if args.grad {
             let start = row * params.len();
             for d in &batch.gradients[start..start + params.len()] {
                 let _ = write!(text, ",{}", field(*d));
             }
+        }
+        if args.output {
+            let _ = write!(text, ",\"{}\"", batch.output(row).replace('"', "\"\""));
         }
         text.push('\n');
     }

@@ -67,6 +67,22 @@ fn eval_reports_rows_that_fail_and_keeps_the_others() {
 }
 
 #[test]
+fn eval_shows_what_each_row_prints_and_says() {
+    let data = std::env::temp_dir().join(format!("dmci-output-{}.csv", std::process::id()));
+    std::fs::write(&data, "x\n1.5\n2.5\n-3.5\n4.5\n").unwrap();
+    let program = "(write (list \"x\" x)) (if (< x 0) (error \"negative:\" x)) (* 2 x)";
+    let output = dmci(&["eval", "-e", program, "--data", data.to_str().unwrap(), "--output"]);
+    std::fs::remove_file(&data).unwrap();
+    let rows = ["value,output", "3.0,", "5.0,", "nan,", "9.0,"];
+    let printed = ["", "1.5", "2.5", "-3.5", "4.5"];
+    let line = |(row, x): (&str, &str)| if x.is_empty() { row.into() } else { format!("{row}\"(\"\"x\"\" {x})\"") };
+    let expected: Vec<String> = rows.into_iter().zip(printed).map(line).collect();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), expected.join("\n") + "\n");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.starts_with("row 3:\nerror[E0307]: negative: -3.5"), "{errors}");
+}
+
+#[test]
 fn without_a_schema_reals_that_are_set_are_parameters() {
     let data = std::env::temp_dir().join(format!("dmci-set-{}.csv", std::process::id()));
     std::fs::write(&data, "x\n2\n3\n").unwrap();

@@ -302,12 +302,14 @@ impl Vm {
     /// Delivers an error that was found at `pc`: to the program's handlers, or as the end of the run.
     pub(crate) fn deliver(&mut self, mut error: Error) -> Result<Step, Error> {
         if self.arms.running() {
+            self.world.shown.get_mut().clear();
             return Err(error);
         }
         let place = self.error_place(self.pc);
         // An error costs steps: handlers that fail for ever run out of fuel.
         self.world.spend(16);
         if error.is_catchable() && !self.world.handlers.is_nil() {
+            self.world.pin_noted()?;
             let condition = self.world.heap.condition_from(&error, place);
             // What goes wrong with the handler itself is reported here too.
             if place.id != SpanId(0) && !self.codes[self.code as usize].user {
@@ -316,6 +318,7 @@ impl Vm {
             }
             return self.raise(condition);
         }
+        self.world.end_with_error();
         if error.labels.is_empty()
             && let Some(span) = self.world.heap.span_of(place)
         {

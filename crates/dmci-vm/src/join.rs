@@ -297,7 +297,7 @@ impl Vm {
         (self.fp, self.pc, self.code) = (start.fp, start.pc, start.code);
         self.stack[start.fp - 3..start.fp - 3 + start.frame.len()].copy_from_slice(&start.frame);
         self.world.random = start.random;
-        self.world.output.text.truncate(start.output);
+        self.world.output.truncate(start.output);
         self.world.handlers = start.handlers;
         self.world.winders = start.winders;
         self.world.error_place = None;

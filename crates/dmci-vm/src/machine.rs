@@ -65,6 +65,7 @@ impl Vm {
             winders: Value::NIL,
             error_place: None,
             syntax_errors: Vec::new(),
+            shown: Default::default(),
             numerics: Numerics::default(),
             placing: false,
             joins: false,
@@ -99,7 +100,8 @@ impl Vm {
         let image = &self.image;
         self.world.heap.reset_to(&image.heap);
         self.world.environments.reset();
-        self.world.output.text.clear();
+        self.world.output.truncate(0);
+        self.world.shown.get_mut().clear();
         self.world.procedure_names.truncate(image.procedure_names.len());
         self.world.handlers = Value::NIL;
         self.world.winders = Value::NIL;
@@ -290,7 +292,8 @@ impl Vm {
     fn collect(&mut self, top: usize) -> usize {
         let top = top.min(self.stack.len());
         let first_local = self.image.constants.len();
-        let World { heap, environments, handlers, winders, .. } = &mut self.world;
+        let World { heap, environments, handlers, winders, shown, .. } = &mut self.world;
+        shown.get_mut().clear();
         let stack = &mut self.stack;
         let constants = &mut self.constants[first_local..];
         let below = &mut self.below;
@@ -393,19 +396,13 @@ impl Vm {
     }
 
     /// The diagnostic for an object that was raised and not caught.
-    pub(crate) fn uncaught(&self, object: Value) -> Error {
-        let heap = &self.world.heap;
-        let Some(r) = heap.as_condition(object) else {
-            let shown = self.world.show(object);
-            return Diagnostic::error("E0308", format!("uncaught exception: {shown}"))
-                .help("raise a condition made by (error message irritant ...), or catch it with guard");
-        };
-        let mut text = self.world.display(heap.condition_message(r));
-        for irritant in heap.list_items(heap.condition_irritants(r)).unwrap_or_default() {
-            text.push(' ');
-            text.push_str(&self.world.show(irritant));
+    pub(crate) fn uncaught(&mut self, object: Value) -> Error {
+        let text = self.world.uncaught_text(object);
+        match self.world.heap.as_condition(object) {
+            Some(r) => self.world.heap.condition_diagnostic(r, text),
+            None => Diagnostic::error("E0308", text)
+                .help("raise a condition made by (error message irritant ...), or catch it with guard"),
         }
-        heap.condition_diagnostic(r, text)
     }
 
     /// The place to report for an error at instruction `pc`.

@@ -12,12 +12,14 @@ mod integers;
 mod rules;
 pub mod soft;
 mod tensors;
+mod texts;
 
 pub use derive::PRIMITIVES;
 pub(crate) use rules::call;
 pub use soft::{Choices, SoftChoice};
 pub use tensors::procedure_name;
 pub(crate) use tensors::{Operand, shape_name};
+pub use texts::{Ending, LaneText, Piece};
 
 use crate::loops::HeadState;
 use crate::world::World;
@@ -41,6 +43,8 @@ pub struct Recording {
     pub limit: usize,
     /// Nodes that have their place already.
     placed: usize,
+    /// The error that the run has ended with.
+    pub ending: Ending,
     /// How often arms did not meet, by decision.
     pub(crate) parted: FxHashMap<u64, u32>,
     /// When each decision that parts at a procedure's entry was first seen.
@@ -214,7 +218,8 @@ impl World {
         if self.is_tensor(x) || self.is_tensor(y) {
             return self.elementwise(op, &[a, b]);
         }
-        let result = plain(&mut self.heap, x, y)?;
+        let result = plain(&mut self.heap, x, y);
+        let result = self.noting(&[a, b], result)?;
         let result = self.fit(result);
         if !self.any_traced(&[a, b]) {
             return Ok(result);
@@ -228,7 +233,8 @@ impl World {
     /// A comparison: a traced boolean if an operand is traced.
     fn comparison(&mut self, op: Op, plain: Plain, a: Value, b: Value) -> Result<Value, Error> {
         let (x, y) = self.operands(a, b);
-        let result = plain(&mut self.heap, x, y)?;
+        let result = plain(&mut self.heap, x, y);
+        let result = self.noting(&[a, b], result)?;
         if !self.any_traced(&[a, b]) {
             return Ok(result);
         }

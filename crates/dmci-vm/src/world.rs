@@ -3,9 +3,10 @@
 
 use crate::environment::Environments;
 use crate::limits::{Cancel, Numerics};
-use crate::traced::{Choices, Recording};
+use crate::traced::{Choices, LaneText, Piece, Recording};
 use dmci_data::{Diagnostic, Error, Heap, Kind, Place, Value};
 use dmci_syntax::printer;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// What primitives work on.
@@ -39,6 +40,8 @@ pub struct World {
     pub placing: bool,
     /// The tape, while there is one.
     pub recording: Option<Box<Recording>>,
+    /// Traced numbers that the error on its way depends on, or shows.
+    pub(crate) shown: RefCell<Vec<Value>>,
     /// All errors of the last expansion that failed; the first of them is the one that was raised.
     pub syntax_errors: Vec<Diagnostic>,
     /// Names of procedures by code number.
@@ -78,11 +81,6 @@ impl World {
         self.procedure_names.get((word & 0xFF_FFFF) as usize)?.as_deref().map(str::to_string)
     }
 
-    /// Text of a value as `write` prints it, shortened for messages.
-    pub fn show(&self, v: Value) -> String {
-        printer::brief_with(&self.heap, v, &|v| self.procedure_name(v))
-    }
-
     /// Text of a value as `write` prints it.
     pub fn written(&self, v: Value) -> String {
         let names = |v| self.procedure_name(v);
@@ -101,6 +99,8 @@ impl World {
 pub struct Output {
     /// What was printed so far.
     pub text: String,
+    /// Traced numbers in it.
+    pub(crate) pieces: Vec<Piece>,
     /// Largest size in bytes.
     pub limit: usize,
 }
@@ -114,5 +114,16 @@ impl Output {
         }
         self.text.push_str(text);
         Ok(())
+    }
+
+    /// Forgets what was printed after so many bytes.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.text.truncate(len);
+        while self.pieces.pop_if(|piece| piece.at.end > len).is_some() {}
+    }
+
+    /// What was printed, for all lanes of the path.
+    pub fn lane_text(&mut self) -> LaneText {
+        LaneText { text: std::mem::take(&mut self.text), pieces: std::mem::take(&mut self.pieces) }
     }
 }

@@ -73,8 +73,14 @@ static NUMERIC: LazyLock<Vec<bool>> = LazyLock::new(|| {
 });
 
 fn run(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Error> {
-    let plain = prims::table()[p as usize].run;
-    match RULES[p as usize] {
+    let rule = RULES[p as usize];
+    let result = run_by(world, rule, prims::table()[p as usize].run, args);
+    // Forms of their own know what their errors depend on.
+    if matches!(rule, Rule::Own(_)) { result } else { world.noting(args, result) }
+}
+
+fn run_by(world: &mut World, rule: Rule, plain: Native, args: &[Value]) -> Result<Value, Error> {
+    match rule {
         Rule::Deep(own) => own(world, args),
         Rule::PinKey => {
             let mut args = args.to_vec();
@@ -305,8 +311,9 @@ fn run_plain(world: &mut World, name: &str, args: &[Value]) -> Result<Value, Err
 
 /// Runs the ordinary form of a primitive on plain values.
 fn with_plain(world: &mut World, name: &str, args: &[Value]) -> Result<Value, Error> {
-    let args: Vec<Value> = args.iter().map(|&v| world.plain(v)).collect();
-    run_plain(world, name, &args)
+    let plain: Vec<Value> = args.iter().map(|&v| world.plain(v)).collect();
+    let result = run_plain(world, name, &plain);
+    world.noting(args, result)
 }
 
 fn one(world: &mut World, name: &str, args: &[Value], op: Op) -> Result<Value, Error> {
@@ -349,7 +356,8 @@ fn item(world: &mut World, name: &str, args: &[Value], items: Vec<Value>) -> Res
 /// Checks the arguments as the ordinary form does.
 fn with_plain_index(world: &mut World, name: &str, args: &[Value]) -> Result<(), Error> {
     let index = world.plain(args[1]);
-    run_plain(world, name, &[args[0], index]).map(|_| ())
+    let result = run_plain(world, name, &[args[0], index]).map(|_| ());
+    world.noting(args, result)
 }
 
 fn structural_by_name(world: &mut World, name: &str, args: &[Value]) -> Result<Value, Error> {
