@@ -1,5 +1,6 @@
 //! Calls beyond the plain ones: arity, rest arguments, primitives, continuations, errors.
 
+use crate::join::left_arm;
 use crate::machine::Vm;
 use crate::prims::{self, Control, arguments, wrong_arity};
 use crate::world::NAMED;
@@ -98,11 +99,14 @@ impl Vm {
                 let Some(control) = row.control else {
                     let args = &self.stack[self.fp..self.fp + n];
                     let result = crate::traced::call(&mut self.world, p, args)?;
+                    if self.world.placing {
+                        self.place_nodes(self.pc.saturating_sub(1));
+                    }
                     return Ok(self.return_value(result));
                 };
                 match control {
                     Control::Apply => n = self.spread(n)?,
-                    Control::CallCc if self.arms.running() => return Err(crate::join::left_arm()),
+                    Control::CallCc if self.arms.running() => return Err(left_arm("an arm captures a continuation")),
                     Control::CallCc => {
                         let f = self.stack[self.fp];
                         let k = self.capture_continuation();
@@ -130,7 +134,7 @@ impl Vm {
             }
             if let Some(k) = self.world.heap.as_kind(f, Kind::Continuation) {
                 if self.arms.running() {
-                    return Err(crate::join::left_arm());
+                    return Err(left_arm("an arm leaves through a continuation"));
                 }
                 let args = &self.stack[self.fp..self.fp + n];
                 let value = if n == 1 { args[0] } else { self.world.heap.alloc(Kind::Values, args) };
@@ -310,6 +314,9 @@ impl Vm {
         self.world.spend(16);
         if error.is_catchable() && !self.world.handlers.is_nil() {
             self.world.pin_noted()?;
+            if self.world.placing {
+                self.place_nodes(self.pc);
+            }
             let condition = self.world.heap.condition_from(&error, place);
             // What goes wrong with the handler itself is reported here too.
             if place.id != SpanId(0) && !self.codes[self.code as usize].user {

@@ -68,6 +68,8 @@ impl Vm {
             shown: Default::default(),
             numerics: Numerics::default(),
             placing: false,
+            explaining: false,
+            why_parted: None,
             joins: false,
             loops: false,
             recording: None,
@@ -109,6 +111,7 @@ impl Vm {
         self.world.syntax_errors.clear();
         self.world.recording = None;
         self.world.placing = false;
+        self.world.explaining = false;
         self.world.joins = false;
         self.world.loops = false;
         self.arms = Arms::default();
@@ -241,7 +244,7 @@ impl Vm {
     #[cold]
     pub(crate) fn poll(&mut self, top: usize) -> Result<(), Error> {
         if self.arms.running() {
-            return Err(crate::join::left_arm());
+            return Err(crate::join::left_arm("an arm takes too many steps or too much memory"));
         }
         self.account()?;
         if self.world.heap.wants_collection() {
@@ -391,8 +394,12 @@ impl Vm {
     pub(crate) fn place_nodes(&mut self, pc: usize) {
         let place = self.place(pc);
         if let Some(recording) = &mut self.world.recording {
-            recording.place_nodes(place);
+            if self.world.explaining {
+                recording.place_nodes(place);
+            }
+            recording.explanation.settle(place);
         }
+        self.world.placing = self.world.explaining;
     }
 
     /// The diagnostic for an object that was raised and not caught.

@@ -8,6 +8,7 @@
 //! to what they are here (the number is *pinned*).
 
 mod derive;
+pub(crate) mod explain;
 mod integers;
 mod rules;
 pub mod soft;
@@ -15,6 +16,7 @@ mod tensors;
 mod texts;
 
 pub use derive::PRIMITIVES;
+pub use explain::{Decided, Explanation};
 pub(crate) use rules::call;
 pub use soft::{Choices, SoftChoice};
 pub use tensors::procedure_name;
@@ -26,6 +28,7 @@ use crate::world::World;
 use dmci_data::{Diagnostic, Error, Heap, Kind, SpanId, Value, num};
 use dmci_ops::{Build, Op, Type};
 use dmci_tape::{LeafKind, NodeId, Recorder};
+use explain::Note;
 use rustc_hash::FxHashMap;
 
 /// What an evaluation records into.
@@ -43,6 +46,8 @@ pub struct Recording {
     pub limit: usize,
     /// Nodes that have their place already.
     placed: usize,
+    /// What became of decisions, and which numbers were pinned where.
+    pub explanation: Explanation,
     /// The error that the run has ended with.
     pub ending: Ending,
     /// How often arms did not meet, by decision.
@@ -266,6 +271,7 @@ impl World {
             && let Some(recording) = &mut self.recording
         {
             recording.recorder.guard(node);
+            self.note_guard(node, Note::Guarded);
         }
         plain.is_true()
     }
@@ -296,6 +302,7 @@ impl World {
     fn pin_comparison(&mut self, same: Value) {
         if let (Some(node), Some(recording)) = (self.node_of(same), &mut self.recording) {
             recording.recorder.pin(node);
+            self.note_pin("");
         }
     }
 

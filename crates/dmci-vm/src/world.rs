@@ -36,8 +36,12 @@ pub struct World {
     pub joins: bool,
     /// Rounds of a loop are recorded once where that can be.
     pub loops: bool,
-    /// What is recorded is given its place in the text, which takes time.
-    pub placing: bool,
+    /// Something waits for its place in the text.
+    pub(crate) placing: bool,
+    /// Everything that is recorded is given its place, and what becomes of decisions is noted.
+    pub(crate) explaining: bool,
+    /// Why the arms that were tried last were not joined.
+    pub(crate) why_parted: Option<String>,
     /// The tape, while there is one.
     pub recording: Option<Box<Recording>>,
     /// Traced numbers that the error on its way depends on, or shows.

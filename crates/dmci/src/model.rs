@@ -15,6 +15,7 @@ pub use sums::Sums;
 
 use crate::binding;
 use crate::datum::Datum;
+use crate::decisions::Decisions;
 use crate::interpreter::{Failure, RunOptions};
 use crate::program::Program;
 use crate::report::Report;
@@ -23,8 +24,8 @@ use dmci_tape::passes::Passes;
 use dmci_vm::traced::Choices;
 use lanes::{Call, Work};
 use printed::Printed;
-use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, RwLock};
 use store::Store;
 
 /// Values of one input for all rows.
@@ -63,6 +64,8 @@ pub struct ModelOptions {
     pub max_path_bytes: usize,
     /// What the program prints is kept for every lane ([`Batch::output`]).
     pub output: bool,
+    /// Recordings are explained ([`Model::decisions`]), which makes them slower.
+    pub explain: bool,
     /// How many numbers the program gives for a row.
     pub outputs: usize,
     /// Threads that may be used; results do not depend on it.
@@ -80,6 +83,7 @@ impl Default for ModelOptions {
             max_paths: 4096,
             max_path_bytes: 512 << 20,
             output: true,
+            explain: false,
             outputs: 1,
             threads,
         }
@@ -131,6 +135,7 @@ pub struct Model {
     recordings: AtomicU64,
     calls: AtomicU64,
     hits: AtomicU64,
+    decisions: Mutex<Decisions>,
 }
 
 /// What a model has done so far.
@@ -174,6 +179,7 @@ impl Model {
             recordings: AtomicU64::new(0),
             calls: AtomicU64::new(0),
             hits: AtomicU64::new(0),
+            decisions: Mutex::default(),
         }
     }
 
@@ -192,6 +198,17 @@ impl Model {
             paths: store.len(),
             evicted: store.evicted(),
         }
+    }
+
+    /// What became of the decisions of all recordings so far: all of them if the options say that
+    /// recordings are explained, else only the numbers that were pinned.
+    pub fn decisions(&self) -> Decisions {
+        self.decisions.lock().unwrap_or_else(|e| e.into_inner()).clone()
+    }
+
+    /// What is worth knowing about the recordings so far: numbers that were pinned, once for each place.
+    pub fn warnings(&self) -> Report {
+        self.decisions().warnings()
     }
 
     /// How many numbers the parameters of one set hold.

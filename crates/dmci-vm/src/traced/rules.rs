@@ -2,7 +2,7 @@
 
 use super::{add, div, equal, greater, greater_equal, less, less_equal, max, min, mul, sub};
 use crate::limits::Numerics;
-use crate::prims::{self, Native};
+use crate::prims::{self, Native, Primitive};
 use crate::world::World;
 use dmci_data::{Error, Kind, Value, num};
 use dmci_ops::Op;
@@ -74,7 +74,11 @@ static NUMERIC: LazyLock<Vec<bool>> = LazyLock::new(|| {
 
 fn run(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Error> {
     let rule = RULES[p as usize];
-    let result = run_by(world, rule, prims::table()[p as usize].run, args);
+    let Primitive { name, run, .. } = prims::table()[p as usize];
+    let result = run_by(world, rule, run, args);
+    if world.placing {
+        world.name_pins(name);
+    }
     // Forms of their own know what their errors depend on.
     if matches!(rule, Rule::Own(_)) { result } else { world.noting(args, result) }
 }

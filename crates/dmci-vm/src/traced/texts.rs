@@ -175,6 +175,7 @@ impl World {
             let mut seen = rustc_hash::FxHashSet::default();
             noted.retain(|&v| self.node_of(v).is_some_and(|node| seen.insert(node)));
             noted.into_iter().try_for_each(|v| self.pin(v).map(|_| ()))?;
+            self.name_pins("the handler of an error");
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::printed::{self, fill};
 use super::{Model, Want};
 use crate::binding;
 use crate::datum::Datum;
+use crate::decisions::Decisions;
 use crate::interpreter::{self, Failure, Interpreter};
 use crate::report::Report;
 use dmci_data::{Diagnostic, Origin};
@@ -185,6 +186,10 @@ impl Model {
         });
         let printed = vm.world.output.lane_text();
         let recording = vm.world.recording.take().map(|r| *r).unwrap_or_default();
+        if !recording.explanation.places.is_empty() {
+            let decisions = Decisions::of(&recording.explanation, &vm.world.heap, self.options.joins);
+            self.decisions.lock().unwrap_or_else(|e| e.into_inner()).merge(decisions);
+        }
         interpreter.recycle(vm);
         let mut path = Path {
             recorder: recording.recorder,
@@ -225,6 +230,9 @@ impl Model {
         vm.world.start_recording(crate::gradient::TAPE_LIMIT);
         vm.world.joins = self.options.joins;
         vm.world.loops = self.options.loops;
+        if self.options.explain {
+            vm.world.explain();
+        }
         let mut run = self.options.run.clone();
         let mut numbers = params.iter().copied();
         let (mut leaves, mut names) = (Vec::new(), Vec::new());
