@@ -9,7 +9,7 @@ use crate::traced::Choices;
 use crate::world::{Output, World};
 use dmci_compile::bytecode::{ClosureSite, Code, Instr};
 use dmci_compile::graph::Graph;
-use dmci_data::{Diagnostic, Error, Heap, Kind, Origin, Place, SpanId, Value};
+use dmci_data::{Alarm, Diagnostic, Error, Heap, Kind, Origin, Place, SpanId, Value};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -135,6 +135,7 @@ impl Vm {
         self.fuel_left = limits.fuel;
         self.deadline = Instant::now().checked_add(limits.time);
         self.world.heap.set_limit(limits.heap);
+        self.world.heap.alarm = Alarm::new(self.world.cancel.flag(), limits.time);
         self.world.output.limit = limits.output;
         self.world.random = seed;
     }

@@ -67,6 +67,17 @@ impl World {
         if self.cancel.is_cancelled() { Err(Diagnostic::error("E0409", "the run was cancelled")) } else { Ok(()) }
     }
 
+    /// The error of a primitive that stopped because the alarm rang.
+    #[cold]
+    pub(crate) fn stopped(&self) -> Error {
+        if self.heap.alarm.is_cancelled() {
+            return Diagnostic::error("E0409", "the run was cancelled");
+        }
+        let limit = self.heap.alarm.limit().as_secs_f64();
+        Diagnostic::error("E0405", format!("the program ran for more than {limit} s"))
+            .help("raise the limit with --time")
+    }
+
     /// The name of a procedure.
     pub fn procedure_name(&self, v: Value) -> Option<String> {
         if let Some(p) = v.as_primitive() {

@@ -4,7 +4,7 @@ use super::{add, div, equal, greater, greater_equal, less, less_equal, max, min,
 use crate::limits::Numerics;
 use crate::prims::{self, Native, Primitive};
 use crate::world::World;
-use dmci_data::{Error, Kind, Value, num};
+use dmci_data::{Error, Kind, Value, alarm, num};
 use dmci_ops::Op;
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -37,10 +37,12 @@ enum Rule {
 #[inline]
 pub(crate) fn call(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Error> {
     let extended = world.recording.is_some() || world.numerics != Numerics::default();
-    if extended || world.heap.has_tensors() && args.iter().any(|&v| world.is_tensor(v)) {
-        return run_extended(world, p, args);
-    }
-    (prims::table()[p as usize].run)(world, args)
+    let result = if extended || world.heap.has_tensors() && args.iter().any(|&v| world.is_tensor(v)) {
+        run_extended(world, p, args)
+    } else {
+        (prims::table()[p as usize].run)(world, args)
+    };
+    if world.heap.alarm.rang() { Err(world.stopped()) } else { result }
 }
 
 /// Runs a primitive under its rule and the numerics of the evaluation.
@@ -487,6 +489,9 @@ fn deep_equal(world: &mut World, a: Value, b: Value) -> Result<bool, Error> {
     while let Some((a, b)) = todo.pop() {
         steps += 1;
         world.spend(1);
+        if steps.is_multiple_of(alarm::STEPS) && world.heap.alarm.rings() {
+            return Ok(false);
+        }
         if steps > 1 << 22 {
             // Very large or circular structures: traced numbers count by identity there.
             return with_plain(world, "equal?", &[a, b]).map(Value::is_true);
