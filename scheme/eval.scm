@@ -1,8 +1,8 @@
 ;;; The evaluator: Scheme in Scheme.
 ;;;
 ;;; Core forms, as the expander makes them, are analysed once: each becomes a procedure of its
-;;; frame. A frame is a vector, the enclosing frame first and then the variables; a scope is the
-;;; list of the frames' variables, so a variable has a lexical address. Interpreted procedures are
+;;; frame. A frame is a vector, the enclosing frame first and then the variables; a scope has the
+;;; frames' variables in a list, so a variable has a lexical address. Interpreted procedures are
 ;;; procedures of the machine. An expression is always reached through the pair whose car it is:
 ;;; that pair knows its place in the source text, for errors.
 
@@ -15,11 +15,12 @@
 
 (define (run forms env)
   (if (pair? forms)
-      (let loop ((forms forms))
-        (let ((form (analyze forms '() env)))
-          (if (null? (cdr forms))
-              (form #f)
-              (begin (form #f) (loop (cdr forms))))))))
+      (let ((scope (list (make-eqv-hash-table))))
+        (let loop ((forms forms))
+          (let ((form (analyze forms scope env)))
+            (if (null? (cdr forms))
+                (form #f)
+                (begin (form #f) (loop (cdr forms)))))))))
 
 (define (analyze place scope env)
   (let ((x (car place)))
@@ -47,13 +48,21 @@
 
 ;;; Variables
 
-;; The address of a name: how many frames up, and its slot there; #f if it is global.
+;; A scope: all names that are local anywhere, then the variables of each frame, innermost first.
 ;; A name in a box stands for a variable that may be read before it has a value.
+(define (extend scope names)
+  (for-each (lambda (name)
+              (hash-table-set! (car scope) (if (pair? name) (car name) name) #t))
+            names)
+  (cons (car scope) (cons names (cdr scope))))
+
+;; The address of a name: how many frames up, and its slot there; #f if it is global, which is
+;; mostly known without a search, however deep the scope is.
 (define (address name scope)
-  (let up ((depth 0) (scope scope))
-    (and (pair? scope)
-         (let across ((slot 1) (names (car scope)))
-           (cond ((null? names) (up (+ depth 1) (cdr scope)))
+  (let up ((depth 0) (frames (if (hash-table-contains? (car scope) name) (cdr scope) '())))
+    (and (pair? frames)
+         (let across ((slot 1) (names (car frames)))
+           (cond ((null? names) (up (+ depth 1) (cdr frames)))
                  ((eq? (car names) name) (vector depth slot #f))
                  ((and (pair? (car names)) (eq? (caar names) name)) (vector depth slot #t))
                  (else (across (+ slot 1) (cdr names))))))))
@@ -120,7 +129,7 @@
 ;;; Binding
 
 (define (analyze-let names body operands scope env)
-  (let ((body (analyze body (cons names scope) env))
+  (let ((body (analyze body (extend scope names) env))
         (inits (analyze-operands operands scope env)))
     (case (length inits)
       ((1) (let ((a (car inits)))
@@ -132,7 +141,7 @@
        (lambda (frame) (body (apply vector frame (values-of inits frame))))))))
 
 (define (analyze-letrec bindings body scope env)
-  (let* ((scope (cons (map (lambda (binding) (list (car binding))) bindings) scope))
+  (let* ((scope (extend scope (map (lambda (binding) (list (car binding))) bindings)))
          (inits (map (lambda (binding) (analyze-named (car binding) (cdr binding) scope env)) bindings))
          (body (analyze body scope env))
          (size (+ 1 (length inits))))
@@ -156,7 +165,7 @@
          (names (proper formals))
          (rest? (not (list? formals)))
          (required (if rest? (- (length names) 1) (length names)))
-         (body (analyze (cdr clause) (cons names scope) env)))
+         (body (analyze (cdr clause) (extend scope names) env)))
     (define (general frame)
       (%named name required rest?
               (lambda arguments (body (%frame frame required rest? arguments)))))

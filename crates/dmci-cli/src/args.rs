@@ -94,6 +94,26 @@ pub struct ProgramArgs {
     pub expression: Option<String>,
 }
 
+/// What may be done to make many rows fast. No result depends on it.
+#[derive(ClapArgs, Debug)]
+pub struct SwitchArgs {
+    /// Record each way that a decision can go for itself
+    #[arg(long)]
+    pub no_joins: bool,
+    /// Record every round of a loop
+    #[arg(long)]
+    pub no_loops: bool,
+    /// Compute equal operations again
+    #[arg(long)]
+    pub no_merge: bool,
+    /// Compute what nobody needs
+    #[arg(long)]
+    pub no_dead: bool,
+    /// Compute what depends on parameters or data alone again for every row
+    #[arg(long)]
+    pub no_stage: bool,
+}
+
 /// How a program is run.
 #[derive(ClapArgs, Debug)]
 pub struct RunArgs {
@@ -190,6 +210,11 @@ pub struct Eval {
     /// Parameters, with commas between them
     #[arg(long, value_name = "NAMES")]
     pub wrt: Option<String>,
+    #[command(flatten)]
+    pub switches: SwitchArgs,
+    /// Add a column with what the program prints for each row
+    #[arg(long)]
+    pub output: bool,
     /// Write the results to a file instead of standard output
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -262,9 +287,13 @@ pub struct Fit {
 const TAPE_EXAMPLES: &str = "\
 Examples:
   dmci tape -e '(if (< x 1.) (* x x) (- (* 2 x) 1))' --set x=0.5
-  dmci tape model.scm --mode direct --plan
+  dmci tape model.scm --mode direct --no-joins --plan
+  dmci tape model.scm --data rows.csv        all recordings that the rows of a table need
 
-The tape is the same in every mode.";
+Every decision on a number that depends on a parameter or an input is listed with its place, with what
+became of it, and why nothing better: joined (both arms are recorded, one recording serves both),
+guarded (another outcome is another recording), checked (what exact integers need), pinned (another
+value is another recording). Without joins and loops the tape is the same in every mode.";
 
 /// Arguments of `tape`.
 #[derive(ClapArgs, Debug)]
@@ -276,9 +305,17 @@ pub struct Tape {
     /// What counts as a parameter: names with commas between them, or `literals`
     #[arg(long, value_name = "NAMES")]
     pub wrt: Option<String>,
+    /// Run the program for every row of a CSV file, twice, and count recordings, paths and rows on known paths
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    #[command(flatten)]
+    pub switches: SwitchArgs,
     /// Show the plan that the executor runs, too
-    #[arg(long)]
+    #[arg(long, conflicts_with = "data")]
     pub plan: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 const REPL_EXAMPLES: &str = "\

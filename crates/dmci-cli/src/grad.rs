@@ -1,6 +1,6 @@
-//! `dmci grad` and `dmci tape`.
+//! `dmci grad`.
 
-use crate::args::{Grad, Tape};
+use crate::args::Grad;
 use crate::output::{self, print_json};
 use crate::run::with_newline;
 use crate::source::Source;
@@ -35,30 +35,26 @@ pub fn grad(args: &Grad) -> u8 {
     }
 }
 
-/// What is odd about a gradient, if anything is: numbers that are not finite, or zero.
+/// What is odd about a gradient, if anything is: numbers that are pinned, not finite, or zero.
 fn warnings(args: &Grad, program: &Program, gradient: &Gradient) -> Option<Report> {
+    let mut report = gradient.warnings.clone();
+    if let Some(other) = odd_numbers(args, program, gradient) {
+        report.append(other);
+    }
+    (!report.diagnostics.is_empty()).then_some(report)
+}
+
+fn odd_numbers(args: &Grad, program: &Program, gradient: &Gradient) -> Option<Report> {
     let fine = gradient.value.is_finite() && gradient.flat.iter().all(|g| g.is_finite() && *g != 0.0);
     if fine || args.wrt.as_deref() == Some("literals") {
         return None;
     }
     let options = grad_options(&args.options, args.wrt.as_deref(), false).ok()?;
-    let report = Interpreter::shared().diagnose(program, &options).ok()?;
-    (!report.diagnostics.is_empty()).then_some(report)
+    Interpreter::shared().diagnose(program, &options).ok()
 }
 
-/// Shows what a run recorded.
-pub fn tape(args: &Tape) -> u8 {
-    match differentiate(&args.program, &args.options, args.wrt.as_deref(), false) {
-        Ok((_, Ok(gradient))) => {
-            output::print(&dmci::describe_tape(&gradient.tape, args.plan));
-            0
-        }
-        Ok((_, Err(failure))) => failed(&failure, false),
-        Err(report) => output::fail(&report, false),
-    }
-}
-
-fn failed(failure: &Failure, json: bool) -> u8 {
+/// Reports a run that failed, and gives the exit code.
+pub fn failed(failure: &Failure, json: bool) -> u8 {
     if json {
         print_json(&json!({"error": failure.report.to_json(), "output": failure.output}));
     } else {
@@ -83,7 +79,8 @@ fn differentiate(
     Ok((program, result))
 }
 
-fn grad_options(run: &args::RunArgs, wrt: Option<&str>, hessian: bool) -> Result<GradOptions, Report> {
+/// What to differentiate, as the command line says.
+pub fn grad_options(run: &args::RunArgs, wrt: Option<&str>, hessian: bool) -> Result<GradOptions, Report> {
     let wrt = match wrt {
         None => Wrt::Default,
         Some("literals") => Wrt::Literals,

@@ -15,6 +15,7 @@ mod quantity;
 mod repl;
 mod run;
 mod source;
+mod tape;
 
 use args::{Args, Command};
 use clap::Parser;
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
             Command::Grad(args) => grad::grad(&args),
             Command::Eval(args) => eval::eval(&args),
             Command::Fit(args) => fit::fit(&args),
-            Command::Tape(args) => grad::tape(&args),
+            Command::Tape(args) => tape::tape(&args),
             Command::Check(args) => check::check(&args),
             Command::Compile(args) => compile::compile(&args),
             Command::Info(args) => info::info(&args),

@@ -1,8 +1,8 @@
 //! From arguments to options of a run.
 
-use crate::args::RunArgs;
+use crate::args::{RunArgs, SwitchArgs};
 use crate::source::load_program;
-use dmci::{Bindings, Cancel, Datum, Limits, Mode, Numerics, Report, RunOptions, SoftChoice};
+use dmci::{Bindings, Cancel, Datum, Limits, Mode, ModelOptions, Numerics, Passes, Report, RunOptions, SoftChoice};
 use std::path::Path;
 
 /// The options of a run; reads the evaluator's file if the mode names one.
@@ -68,4 +68,14 @@ pub fn stop_on_interrupt(cancel: &Cancel) {
         }
         cancel.cancel();
     });
+}
+
+/// The passes that are switched on.
+pub fn passes(switches: &SwitchArgs) -> Passes {
+    Passes { dead: !switches.no_dead, merge: !switches.no_merge, stage: !switches.no_stage }
+}
+
+/// How a program is run over rows.
+pub fn model_options(run: RunOptions, switches: &SwitchArgs) -> ModelOptions {
+    ModelOptions { run, passes: passes(switches), joins: !switches.no_joins, ..ModelOptions::default() }
 }

@@ -49,8 +49,66 @@ fn grad_gives_second_derivatives() {
 
 #[test]
 fn tape_shows_decisions() {
-    let text = stdout(&["tape", "-e", "(if (< x 1.) (* x x) x)", "--set", "x=0.5", "--plan"]);
+    let text = stdout(&["tape", "-e", "(if (< x 1.) (* x x) x)", "--set", "x=0.5", "--plan", "--no-joins"]);
     assert!(text.contains("guard %2 true") && text.contains("= mul %0 %0") && text.contains("plan:"), "{text}");
+}
+
+#[test]
+fn tape_explains_decisions_in_json() {
+    let program = "(define (f u) (if (< u 1.) (list u u) (list u)))\n(* (if (> x 0) x 1.) (length (f x)))";
+    let text = stdout(&["tape", "-e", program, "--set", "x=0.5", "--json", "--no-dead"]);
+    let json: Json = serde_json::from_str(&text).unwrap();
+    let why = "the arms give (0.5) and (), which differ in more than numbers and booleans";
+    let expected = serde_json::json!([
+        {"line": 2, "column": 8, "start": 56, "end": 63, "text": "(> x 0)",
+         "joined": 1, "guarded": 0, "checked": 0, "pinned": 0, "why": []},
+        {"line": 1, "column": 19, "start": 18, "end": 26, "text": "(< u 1.)",
+         "joined": 0, "guarded": 1, "checked": 0, "pinned": 0, "why": [why]},
+    ]);
+    assert_eq!(json["decisions"], expected, "{text}");
+    assert_eq!(json["passes"].as_array().unwrap().len(), 1);
+    assert_eq!((&json["guarded"], &json["pinned"]), (&1.into(), &0.into()));
+}
+
+#[test]
+fn tape_counts_recordings_of_a_table() {
+    let data = std::env::temp_dir().join(format!("dmci-tape-{}.csv", std::process::id()));
+    std::fs::write(&data, "x\n0.5\n1.5\n0.7\n-2.5\n").unwrap();
+    let program = "(* a (if (< x 1.) x 2.) (length (if (< x 0) '(1) '(1 2))))";
+    let args = ["tape", "-e", program, "--set", "a=1.5", "--data", data.to_str().unwrap()];
+    let text = stdout(&args);
+    let json: Json = serde_json::from_str(&stdout(&[&args[..], &["--json"]].concat())).unwrap();
+    let flat = stdout(&[&args[..], &["--no-joins"]].concat());
+    std::fs::remove_file(&data).unwrap();
+    let expected = "4 rows: 2 recordings, 2 paths kept, 2 rows on a path of another one
+once more: 0 recordings, 4 rows on known paths, 0 walked, 0 failed
+decisions
+  1:10 (< x 1.): joined 2 times
+  1:37 (< x 0): guarded 2 times
+      the arms give (1) and (1 2), which differ in more than numbers and booleans
+";
+    assert_eq!(text, expected);
+    assert_eq!((&json["recordings"], &json["again"], &json["paths"]), (&2.into(), &0.into(), &2.into()));
+    assert!(flat.starts_with("4 rows: 3 recordings"), "{flat}");
+}
+
+#[test]
+fn pinned_numbers_are_warned_of() {
+    let program = "(+ a (string->number (number->string a)))";
+    let output = dmci(&["grad", "-e", program, "--set", "a=1.5"]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "value  3.0\nd/da   1.0\n");
+    let warning = String::from_utf8_lossy(&output.stderr);
+    assert!(warning.starts_with("warning[W0504]: number->string needs the very value"), "{warning}");
+    assert!(warning.contains("1:22") && warning.matches("W0504").count() == 1, "{warning}");
+    let json: Json = serde_json::from_str(&stdout(&["grad", "-e", program, "--set", "a=1.5", "--json"])).unwrap();
+    assert_eq!(json["warnings"][0]["code"], "W0504");
+    let data = std::env::temp_dir().join(format!("dmci-pin-{}.csv", std::process::id()));
+    std::fs::write(&data, "x\n0.5\n1.5\n0.7\n").unwrap();
+    let program = "(string-length (number->string x))";
+    let output = dmci(&["eval", "-e", program, "--data", data.to_str().unwrap()]);
+    std::fs::remove_file(&data).unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr).matches("W0504").count(), 1);
 }
 
 #[test]
@@ -64,6 +122,22 @@ fn eval_reports_rows_that_fail_and_keeps_the_others() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "value,d/da\n3.0,1.5\n50.0,25.0\nnan,nan\n");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.starts_with("row 3:\nerror[E0306]"), "{errors}");
+}
+
+#[test]
+fn eval_shows_what_each_row_prints_and_says() {
+    let data = std::env::temp_dir().join(format!("dmci-output-{}.csv", std::process::id()));
+    std::fs::write(&data, "x\n1.5\n2.5\n-3.5\n4.5\n").unwrap();
+    let program = "(write (list \"x\" x)) (if (< x 0) (error \"negative:\" x)) (* 2 x)";
+    let output = dmci(&["eval", "-e", program, "--data", data.to_str().unwrap(), "--output"]);
+    std::fs::remove_file(&data).unwrap();
+    let rows = ["value,output", "3.0,", "5.0,", "nan,", "9.0,"];
+    let printed = ["", "1.5", "2.5", "-3.5", "4.5"];
+    let line = |(row, x): (&str, &str)| if x.is_empty() { row.into() } else { format!("{row}\"(\"\"x\"\" {x})\"") };
+    let expected: Vec<String> = rows.into_iter().zip(printed).map(line).collect();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), expected.join("\n") + "\n");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.starts_with("row 3:\nerror[E0307]: negative: -3.5"), "{errors}");
 }
 
 #[test]

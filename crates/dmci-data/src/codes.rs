@@ -110,6 +110,7 @@ table! {
     W0501: "value that is not finite",
     W0502: "derivative that is not finite",
     W0503: "derivative that is zero",
+    W0504: "number that is pinned",
     W0701: "target that does not vary",
 }
 

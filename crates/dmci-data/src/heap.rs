@@ -8,6 +8,7 @@
 //! long as it does not return to the VM loop. Allocation past the threshold only zeroes
 //! [`Heap::poll`], which makes the VM look up at its next call or loop edge.
 
+use crate::alarm::Alarm;
 use crate::diagnostic::{Diagnostic, Error};
 use crate::span::{Origin, PairSpan, Sources, SpanId, SpanTable};
 use crate::symbol::{Symbol, Symbols};
@@ -122,6 +123,8 @@ pub struct Heap {
     spare: Vec<u64>,
     /// Stores, newest last, while they are logged.
     store_log: Option<Vec<Store>>,
+    /// When to stop long work.
+    pub alarm: Alarm,
     /// The symbol table.
     pub symbols: Symbols,
     /// The source texts.
@@ -151,6 +154,7 @@ impl Default for Heap {
             live: 0,
             spare: Vec::new(),
             store_log: None,
+            alarm: Alarm::default(),
             symbols: Symbols::default(),
             sources: Sources::default(),
             spans: SpanTable::default(),

@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** nothing here knows what a program means; there is no evaluation in this crate.
 
+pub mod alarm;
 pub mod codes;
 pub mod condition;
 pub mod diagnostic;
@@ -11,6 +12,7 @@ pub mod span;
 pub mod symbol;
 pub mod value;
 
+pub use alarm::Alarm;
 pub use condition::Place;
 pub use diagnostic::{Diagnostic, Error, Fault, Label, Severity};
 pub use dmci_ops::Shape;

@@ -98,7 +98,7 @@ impl Problem {
             indices,
         };
         let cancel = run.cancel.clone();
-        let model = ModelOptions { run, ..ModelOptions::default() };
+        let model = ModelOptions { run, output: false, ..ModelOptions::default() };
         let model = Model::new(program.clone(), &param_names, &input_names, model);
         Ok(Problem {
             program,

@@ -1,5 +1,6 @@
 //! Calls beyond the plain ones: arity, rest arguments, primitives, continuations, errors.
 
+use crate::join::left_arm;
 use crate::machine::Vm;
 use crate::prims::{self, Control, arguments, wrong_arity};
 use crate::world::NAMED;
@@ -99,11 +100,14 @@ impl Vm {
                 let Some(control) = row.control else {
                     let args = &self.stack[self.fp..self.fp + n];
                     let result = crate::traced::call(&mut self.world, p, args)?;
+                    if self.world.placing {
+                        self.place_nodes(self.pc.saturating_sub(1));
+                    }
                     return Ok(self.return_value(result));
                 };
                 match control {
                     Control::Apply => n = self.spread(n)?,
-                    Control::CallCc if self.arms.running() => return Err(crate::join::left_arm()),
+                    Control::CallCc if self.arms.running() => return Err(left_arm("an arm captures a continuation")),
                     Control::CallCc => {
                         let f = self.stack[self.fp];
                         let k = self.capture_continuation();
@@ -131,7 +135,7 @@ impl Vm {
             }
             if let Some(k) = self.world.heap.as_kind(f, Kind::Continuation) {
                 if self.arms.running() {
-                    return Err(crate::join::left_arm());
+                    return Err(left_arm("an arm leaves through a continuation"));
                 }
                 let args = &self.stack[self.fp..self.fp + n];
                 let value = if n == 1 { args[0] } else { self.world.heap.alloc(Kind::Values, args) };
@@ -303,12 +307,17 @@ impl Vm {
     /// Delivers an error that was found at `pc`: to the program's handlers, or as the end of the run.
     pub(crate) fn deliver(&mut self, mut error: Error) -> Result<Step, Error> {
         if self.arms.running() {
+            self.world.shown.get_mut().clear();
             return Err(error);
         }
         let place = self.error_place(self.pc);
         // An error costs steps: handlers that fail for ever run out of fuel.
         self.world.spend(16);
         if error.is_catchable() && !self.world.handlers.is_nil() {
+            self.world.pin_noted()?;
+            if self.world.placing {
+                self.place_nodes(self.pc);
+            }
             let condition = self.world.heap.condition_from(&error, place);
             // What goes wrong with the handler itself is reported here too.
             if place.id != SpanId(0) && !self.codes[self.code as usize].user {
@@ -317,6 +326,7 @@ impl Vm {
             }
             return self.raise(condition);
         }
+        self.world.end_with_error();
         if error.labels.is_empty()
             && let Some(span) = self.world.heap.span_of(place)
         {

@@ -9,6 +9,7 @@
 
 use crate::calls::Step;
 use crate::machine::Vm;
+use crate::traced::Explanation;
 use crate::world::NAMED;
 use dmci_compile::bytecode::Reg;
 use dmci_data::{Diagnostic, Error, Store, Value};
@@ -37,6 +38,19 @@ pub(crate) enum End {
     Enter,
     /// It comes to an instruction of its frame.
     At(u32),
+}
+
+impl End {
+    /// Why arms that end here and there cannot be joined.
+    fn differs_from(&self, other: &End) -> String {
+        let place = |end: &End| match end {
+            End::Return => "returns",
+            End::Enter => "calls a procedure in its place",
+            End::At(_) => "goes on in the same procedure",
+        };
+        let (a, b) = (place(self), place(other));
+        if a == b { "the arms go on at different places".into() } else { format!("one arm {a}, the other {b}") }
+    }
 }
 
 /// Arms that are being tried: the innermost.
@@ -100,9 +114,9 @@ impl Arms {
     }
 }
 
-/// The error that ends an arm that cannot be joined; nobody sees it.
-pub(crate) fn left_arm() -> Error {
-    Diagnostic::error("E9901", "an arm of a decision was left")
+/// The error that ends an arm that cannot be joined, for this reason; only explanations show it.
+pub(crate) fn left_arm(why: &str) -> Error {
+    Diagnostic::error("E9901", why)
 }
 
 /// What came of both arms.
@@ -136,6 +150,7 @@ pub(crate) struct Start {
     pub mark: usize,
     nodes: usize,
     guards: usize,
+    explanation: Explanation,
 }
 
 impl Vm {
@@ -185,6 +200,9 @@ impl Vm {
         let key = self.decision_key(branch);
         let Some(recording) = &self.world.recording else { return Ok(None) };
         if self.arms.depth >= DEEPEST || recording.parted.get(&key).is_some_and(|&n| n >= PATIENCE) {
+            if self.arms.depth >= DEEPEST {
+                self.world.note_parted(test, || format!("decisions are nested deeper than {DEEPEST}"));
+            }
             return Ok(None);
         }
         let Some(node) = self.world.boolean_node(test)? else { return Ok(None) };
@@ -201,6 +219,7 @@ impl Vm {
         let poll = self.world.heap.poll;
         if outermost {
             if poll < BUDGET {
+                self.world.note_parted(test, || "there was no fuel left to try both arms".into());
                 return Ok(None);
             }
             self.world.heap.poll = BUDGET;
@@ -234,11 +253,14 @@ impl Vm {
         }
         let Tried::Met(end, values) = joined else {
             self.forget(&start);
+            let why = self.world.why_parted.take();
+            self.world.note_parted(test, || why.unwrap_or_else(|| "its arms do not meet".into()));
             if let Some(recording) = &mut self.world.recording {
                 *recording.parted.entry(key).or_default() += 1;
             }
             return Ok(None);
         };
+        self.world.note_joined(test);
         self.go_on(&start, end, &values).map(Some)
     }
 
@@ -249,6 +271,9 @@ impl Vm {
         self.arms.entries = entries;
         let Some(no) = self.try_arm(start, no) else { return Tried::Parted { entered: None } };
         let merged = if yes.end == no.end { self.merge(test, start, &yes, &no) } else { None };
+        if yes.end != no.end {
+            self.world.why_parted = Some(yes.end.differs_from(&no.end));
+        }
         match merged {
             Some(values) => Tried::Met(yes.end, values),
             None => {
@@ -264,6 +289,7 @@ impl Vm {
         if let Some(recording) = &mut self.world.recording {
             recording.recorder.truncate(start.nodes);
             recording.recorder.truncate_guards(start.guards);
+            recording.explanation = start.explanation.clone();
         }
     }
 
@@ -304,6 +330,7 @@ impl Vm {
             mark: heap.mark(),
             nodes,
             guards,
+            explanation: self.world.recording.as_ref().map_or(Explanation::default(), |r| r.explanation.clone()),
         }
     }
 
@@ -311,7 +338,7 @@ impl Vm {
         (self.fp, self.pc, self.code) = (start.fp, start.pc, start.code);
         self.stack[start.fp - 3..start.fp - 3 + start.frame.len()].copy_from_slice(&start.frame);
         self.world.random = start.random;
-        self.world.output.text.truncate(start.output);
+        self.world.output.truncate(start.output);
         self.world.handlers = start.handlers;
         self.world.winders = start.winders;
         self.world.error_place = None;
@@ -337,14 +364,23 @@ impl Vm {
         self.arms.end = None;
         let run = if self.world.numerics.single { self.run::<true, true>() } else { self.run::<false, true>() };
         let end = self.arms.end.take();
-        let quiet = self.world.output.text.len() == start.output
-            && self.world.random == start.random
-            && self.world.handlers == start.handlers
-            && self.world.winders == start.winders;
+        let printed = self.world.output.text.len() != start.output;
+        let drew = self.world.random != start.random;
+        let quiet = !printed && !drew && self.world.handlers == start.handlers && self.world.winders == start.winders;
         let stores = self.world.heap.undo_stores(start.stores, start.mark);
         self.restore(start);
         let (nodes, after) =
             self.world.recording.as_ref().map_or((0, 0), |r| (r.recorder.len(), r.recorder.guard_count()));
+        if self.world.explaining {
+            self.world.why_parted = match &run {
+                Err(error) if error.code == "E9901" => Some(error.message.clone()),
+                Err(error) => Some(format!("an arm fails: {}", error.message)),
+                Ok(_) if printed => Some("an arm prints".into()),
+                Ok(_) if drew => Some("an arm draws random numbers".into()),
+                Ok(_) if !quiet => Some("an arm changes handlers or winders".into()),
+                Ok(_) => Some(format!("the arms record more than {MOST_NODES} operations")),
+            };
+        }
         let (end, values) = end.filter(|_| run.is_ok() && quiet && nodes - start.nodes <= MOST_NODES)?;
         Some(Outcome { end, values, stores, guards: guards..after, nodes: first..nodes })
     }
@@ -362,8 +398,15 @@ impl Vm {
         }
         let mut merger = merge::Merger::new(&mut self.world, test, start.mark);
         let pairs = yes.values.iter().zip(&no.values);
-        let values = pairs.map(|(&a, &b)| merger.value(a, b)).collect::<Option<Vec<_>>>()?;
-        let stores = merger.stores(&yes.stores, &no.stores)?;
+        let values = pairs.map(|(&a, &b)| merger.value(a, b)).collect::<Option<Vec<_>>>();
+        let Some(values) = values else {
+            self.world.why_parted = Some(merger.why("give"));
+            return None;
+        };
+        let Some(stores) = merger.stores(&yes.stores, &no.stores) else {
+            self.world.why_parted = Some(merger.why("store"));
+            return None;
+        };
         for (store, word) in stores {
             self.world.heap.redo_store(store, word);
         }

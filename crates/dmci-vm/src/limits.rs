@@ -61,6 +61,11 @@ impl Cancel {
         self.0.load(Ordering::Relaxed)
     }
 
+    /// The flag itself.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        self.0.clone()
+    }
+
     /// Takes the request back.
     pub fn reset(&self) {
         self.0.store(false, Ordering::Relaxed);

@@ -9,7 +9,7 @@ use crate::traced::Choices;
 use crate::world::{Output, World};
 use dmci_compile::bytecode::{ClosureSite, Code, Instr};
 use dmci_compile::graph::Graph;
-use dmci_data::{Diagnostic, Error, Heap, Kind, Origin, Place, SpanId, Value};
+use dmci_data::{Alarm, Diagnostic, Error, Heap, Kind, Origin, Place, SpanId, Value};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -65,8 +65,11 @@ impl Vm {
             winders: Value::NIL,
             error_place: None,
             syntax_errors: Vec::new(),
+            shown: Default::default(),
             numerics: Numerics::default(),
             placing: false,
+            explaining: false,
+            why_parted: None,
             joins: false,
             loops: false,
             recording: None,
@@ -99,7 +102,8 @@ impl Vm {
         let image = &self.image;
         self.world.heap.reset_to(&image.heap);
         self.world.environments.reset();
-        self.world.output.text.clear();
+        self.world.output.truncate(0);
+        self.world.shown.get_mut().clear();
         self.world.procedure_names.truncate(image.procedure_names.len());
         self.world.handlers = Value::NIL;
         self.world.winders = Value::NIL;
@@ -107,6 +111,7 @@ impl Vm {
         self.world.syntax_errors.clear();
         self.world.recording = None;
         self.world.placing = false;
+        self.world.explaining = false;
         self.world.joins = false;
         self.world.loops = false;
         self.arms = Arms::default();
@@ -130,6 +135,7 @@ impl Vm {
         self.fuel_left = limits.fuel;
         self.deadline = Instant::now().checked_add(limits.time);
         self.world.heap.set_limit(limits.heap);
+        self.world.heap.alarm = Alarm::new(self.world.cancel.flag(), limits.time);
         self.world.output.limit = limits.output;
         self.world.random = seed;
     }
@@ -239,7 +245,7 @@ impl Vm {
     #[cold]
     pub(crate) fn poll(&mut self, top: usize) -> Result<(), Error> {
         if self.arms.running() {
-            return Err(crate::join::left_arm());
+            return Err(crate::join::left_arm("an arm takes too many steps or too much memory"));
         }
         self.account()?;
         if self.world.heap.wants_collection() {
@@ -290,7 +296,8 @@ impl Vm {
     fn collect(&mut self, top: usize) -> usize {
         let top = top.min(self.stack.len());
         let first_local = self.image.constants.len();
-        let World { heap, environments, handlers, winders, .. } = &mut self.world;
+        let World { heap, environments, handlers, winders, shown, .. } = &mut self.world;
+        shown.get_mut().clear();
         let stack = &mut self.stack;
         let constants = &mut self.constants[first_local..];
         let below = &mut self.below;
@@ -388,24 +395,22 @@ impl Vm {
     pub(crate) fn place_nodes(&mut self, pc: usize) {
         let place = self.place(pc);
         if let Some(recording) = &mut self.world.recording {
-            recording.place_nodes(place);
+            if self.world.explaining {
+                recording.place_nodes(place);
+            }
+            recording.explanation.settle(place);
         }
+        self.world.placing = self.world.explaining;
     }
 
     /// The diagnostic for an object that was raised and not caught.
-    pub(crate) fn uncaught(&self, object: Value) -> Error {
-        let heap = &self.world.heap;
-        let Some(r) = heap.as_condition(object) else {
-            let shown = self.world.show(object);
-            return Diagnostic::error("E0308", format!("uncaught exception: {shown}"))
-                .help("raise a condition made by (error message irritant ...), or catch it with guard");
-        };
-        let mut text = self.world.display(heap.condition_message(r));
-        for irritant in heap.list_items(heap.condition_irritants(r)).unwrap_or_default() {
-            text.push(' ');
-            text.push_str(&self.world.show(irritant));
+    pub(crate) fn uncaught(&mut self, object: Value) -> Error {
+        let text = self.world.uncaught_text(object);
+        match self.world.heap.as_condition(object) {
+            Some(r) => self.world.heap.condition_diagnostic(r, text),
+            None => Diagnostic::error("E0308", text)
+                .help("raise a condition made by (error message irritant ...), or catch it with guard"),
         }
-        heap.condition_diagnostic(r, text)
     }
 
     /// The place to report for an error at instruction `pc`.

@@ -8,22 +8,27 @@
 //! to what they are here (the number is *pinned*).
 
 mod derive;
+pub(crate) mod explain;
 mod integers;
 mod rules;
 pub mod soft;
 mod tensors;
+mod texts;
 
 pub use derive::PRIMITIVES;
+pub use explain::{Decided, Explanation};
 pub(crate) use rules::call;
 pub use soft::{Choices, SoftChoice};
 pub use tensors::procedure_name;
 pub(crate) use tensors::{Operand, shape_name};
+pub use texts::{Ending, LaneText, Piece};
 
 use crate::loops::HeadState;
 use crate::world::World;
 use dmci_data::{Diagnostic, Error, Heap, Kind, SpanId, Value, num};
 use dmci_ops::{Build, Op, Type};
 use dmci_tape::{LeafKind, NodeId, Recorder};
+use explain::Note;
 use rustc_hash::FxHashMap;
 
 /// What an evaluation records into.
@@ -41,6 +46,10 @@ pub struct Recording {
     pub limit: usize,
     /// Nodes that have their place already.
     placed: usize,
+    /// What became of decisions, and which numbers were pinned where.
+    pub explanation: Explanation,
+    /// The error that the run has ended with.
+    pub ending: Ending,
     /// How often arms did not meet, by decision.
     pub(crate) parted: FxHashMap<u64, u32>,
     /// Decisions whose arms are being tried.
@@ -214,7 +223,8 @@ impl World {
         if self.is_tensor(x) || self.is_tensor(y) {
             return self.elementwise(op, &[a, b]);
         }
-        let result = plain(&mut self.heap, x, y)?;
+        let result = plain(&mut self.heap, x, y);
+        let result = self.noting(&[a, b], result)?;
         let result = self.fit(result);
         if !self.any_traced(&[a, b]) {
             return Ok(result);
@@ -228,7 +238,8 @@ impl World {
     /// A comparison: a traced boolean if an operand is traced.
     fn comparison(&mut self, op: Op, plain: Plain, a: Value, b: Value) -> Result<Value, Error> {
         let (x, y) = self.operands(a, b);
-        let result = plain(&mut self.heap, x, y)?;
+        let result = plain(&mut self.heap, x, y);
+        let result = self.noting(&[a, b], result)?;
         if !self.any_traced(&[a, b]) {
             return Ok(result);
         }
@@ -260,6 +271,7 @@ impl World {
             && let Some(recording) = &mut self.recording
         {
             recording.recorder.guard(node);
+            self.note_guard(node, Note::Guarded);
         }
         plain.is_true()
     }
@@ -290,6 +302,7 @@ impl World {
     fn pin_comparison(&mut self, same: Value) {
         if let (Some(node), Some(recording)) = (self.node_of(same), &mut self.recording) {
             recording.recorder.pin(node);
+            self.note_pin("");
         }
     }
 

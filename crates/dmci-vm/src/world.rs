@@ -3,9 +3,10 @@
 
 use crate::environment::Environments;
 use crate::limits::{Cancel, Numerics};
-use crate::traced::{Choices, Recording};
+use crate::traced::{Choices, LaneText, Piece, Recording};
 use dmci_data::{Diagnostic, Error, Heap, Kind, Place, Value};
 use dmci_syntax::printer;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// What primitives work on.
@@ -35,10 +36,16 @@ pub struct World {
     pub joins: bool,
     /// Rounds of a loop are recorded once where that can be.
     pub loops: bool,
-    /// What is recorded is given its place in the text, which takes time.
-    pub placing: bool,
+    /// Something waits for its place in the text.
+    pub(crate) placing: bool,
+    /// Everything that is recorded is given its place, and what becomes of decisions is noted.
+    pub(crate) explaining: bool,
+    /// Why the arms that were tried last were not joined.
+    pub(crate) why_parted: Option<String>,
     /// The tape, while there is one.
     pub recording: Option<Box<Recording>>,
+    /// Traced numbers that the error on its way depends on, or shows.
+    pub(crate) shown: RefCell<Vec<Value>>,
     /// All errors of the last expansion that failed; the first of them is the one that was raised.
     pub syntax_errors: Vec<Diagnostic>,
     /// Names of procedures by code number.
@@ -60,6 +67,17 @@ impl World {
         if self.cancel.is_cancelled() { Err(Diagnostic::error("E0409", "the run was cancelled")) } else { Ok(()) }
     }
 
+    /// The error of a primitive that stopped because the alarm rang.
+    #[cold]
+    pub(crate) fn stopped(&self) -> Error {
+        if self.heap.alarm.is_cancelled() {
+            return Diagnostic::error("E0409", "the run was cancelled");
+        }
+        let limit = self.heap.alarm.limit().as_secs_f64();
+        Diagnostic::error("E0405", format!("the program ran for more than {limit} s"))
+            .help("raise the limit with --time")
+    }
+
     /// The name of a procedure.
     pub fn procedure_name(&self, v: Value) -> Option<String> {
         if let Some(p) = v.as_primitive() {
@@ -76,11 +94,6 @@ impl World {
             return Some(self.heap.symbols.name(self.heap.symbols.base_of(name)).into());
         }
         self.procedure_names.get((word & 0xFF_FFFF) as usize)?.as_deref().map(str::to_string)
-    }
-
-    /// Text of a value as `write` prints it, shortened for messages.
-    pub fn show(&self, v: Value) -> String {
-        printer::brief_with(&self.heap, v, &|v| self.procedure_name(v))
     }
 
     /// Text of a value as `write` prints it.
@@ -101,6 +114,8 @@ impl World {
 pub struct Output {
     /// What was printed so far.
     pub text: String,
+    /// Traced numbers in it.
+    pub(crate) pieces: Vec<Piece>,
     /// Largest size in bytes.
     pub limit: usize,
 }
@@ -114,5 +129,16 @@ impl Output {
         }
         self.text.push_str(text);
         Ok(())
+    }
+
+    /// Forgets what was printed after so many bytes.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.text.truncate(len);
+        while self.pieces.pop_if(|piece| piece.at.end > len).is_some() {}
+    }
+
+    /// What was printed, for all lanes of the path.
+    pub fn lane_text(&mut self) -> LaneText {
+        LaneText { text: std::mem::take(&mut self.text), pieces: std::mem::take(&mut self.pieces) }
     }
 }

@@ -6,9 +6,10 @@ use crate::program::Program;
 use crate::report::Report;
 use dmci_compile::constant::Constant;
 use dmci_compile::ncg::{self, Unit};
-use dmci_data::{Diagnostic, Origin, SpanId};
+use dmci_data::{Diagnostic, Heap, Origin, PairSpan, SpanId, Value};
 use dmci_vm::environment::USER;
 use dmci_vm::{Vm, prims};
+use rustc_hash::FxHashMap;
 
 /// A compiled program.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,10 +76,55 @@ fn compile(vm: &mut Vm, program: &Program) -> Result<Unit, Vec<Diagnostic>> {
     let forms = interpreter::read(vm, program, Origin::User)?;
     let expansion = interpreter::expand_in(vm, forms, USER)?;
     let mut graph = interpreter::compile_in(vm, &expansion, &[])?;
+    let heap = &vm.world.heap;
+    let core = core_with_places(heap, &expansion.forms, &mut graph.places);
     // Sources are numbered by the machine; in a file there is only one.
     graph.places.iter_mut().for_each(|place| place.source = dmci_data::SourceId(0));
-    let heap = &vm.world.heap;
-    let core =
-        expansion.forms.iter().map(|&form| Constant::from_value(heap, form, &mut |_| SpanId(0))).collect::<Option<_>>();
-    Ok(Unit { name: program.name.to_string(), source: program.text.to_string(), core: core.unwrap_or_default(), graph })
+    Ok(Unit { name: program.name.to_string(), source: program.text.to_string(), core, graph })
+}
+
+/// Core forms as data whose pairs know their places, which are added to those of the graph.
+fn core_with_places(heap: &Heap, forms: &[Value], places: &mut Vec<PairSpan>) -> Vec<Constant> {
+    let ends = |span: &PairSpan| (span.form, span.car);
+    let mut known: FxHashMap<_, SpanId> = FxHashMap::default();
+    known.extend(places.iter().zip(1..).map(|(span, id)| (ends(span), SpanId(id))));
+    let mut place = |id: SpanId| match heap.spans.get(id) {
+        Some(span) => *known.entry(ends(&span)).or_insert_with(|| {
+            places.push(span);
+            SpanId(places.len() as u32)
+        }),
+        None => SpanId(0),
+    };
+    let core = forms.iter().map(|&form| Constant::from_value(heap, form, &mut place)).collect::<Option<_>>();
+    core.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every list with the text of its first pair's place.
+    fn lists(c: &Constant, unit: &Unit, found: &mut Vec<(String, String)>) {
+        if let Constant::List(items, _, places) = c {
+            let span = places.first().and_then(|id| unit.graph.places.get((id.0 as usize).wrapping_sub(1)));
+            let text = span.map_or("", |s| &unit.source[s.form.0 as usize..s.form.1 as usize]);
+            found.push((c.to_string(), text.to_string()));
+            items.iter().for_each(|item| lists(item, unit, found));
+        }
+    }
+
+    #[test]
+    fn core_forms_keep_their_places_in_files() {
+        let program = Program::new("(define (f x)\n  (let ((y (* x 2.5))) (+ y '(1 2))))\n(f 3)");
+        let bytes = Interpreter::shared().compile(&program).expect("it compiles").to_bytes();
+        let unit = Compiled::from_bytes(&bytes).expect("it is valid").unit;
+        let mut found = Vec::new();
+        unit.core.iter().for_each(|form| lists(form, &unit, &mut found));
+        let place = |core: &str| found.iter().find(|f| f.0 == core).map(|f| f.1.as_str());
+        assert_eq!(place("(* x 2.5)"), Some("(* x 2.5)"));
+        assert_eq!(place("(+ y (quote (1 2)))"), Some("(+ y '(1 2))"));
+        assert_eq!(place("(f 3)"), Some("(f 3)"));
+        assert!(found.iter().any(|f| f.1.starts_with("(let ((y")), "{found:?}");
+        assert!(unit.graph.places.iter().all(|place| place.source.0 == 0));
+    }
 }

@@ -1,29 +1,79 @@
-//! What a recording looks like, for people.
+//! What a recording looks like, for people and for programs.
 
 use dmci_exec::Plan;
 use dmci_tape::Tape;
-use dmci_tape::passes::{merge_equal, remove_dead};
+use dmci_tape::passes::{Passes, merge_equal, remove_dead};
+use serde_json::{Value as Json, json};
 
-/// The tape as text, with counts and what each pass does to it; the plan too, if asked for.
-pub fn describe_tape(tape: &Tape, plan: bool) -> String {
-    let merged = merge_equal(tape);
-    let live = remove_dead(&merged);
-    let pinned = tape.guards.iter().filter(|g| g.pinned).count();
-    let mut text = tape.print();
-    text += &format!(
-        "\n{} leaves, {} operations, {} decisions guarded, {} values pinned, hash {:016x}\n",
-        tape.leaves.len(),
-        tape.operations(),
-        tape.guards.len() - pinned,
-        pinned,
-        tape.stable_hash()
-    );
-    text += &format!("merging equal operations leaves {}\n", merged.operations());
-    text += &format!("removing dead ones leaves {}\n", live.operations());
-    let planned = Plan::new(&live);
-    text += &format!("the plan keeps {} values at a time\n", planned.slots());
-    if plan {
-        text += &format!("\n{}", planned.print());
+/// A tape, what passes make of it, and its plan.
+#[derive(Clone, Debug)]
+pub struct TapeReport<'a> {
+    tape: &'a Tape,
+    /// Operations after each pass that ran.
+    after: Vec<(&'static str, usize)>,
+    plan: Plan,
+}
+
+impl<'a> TapeReport<'a> {
+    /// Runs the passes that are switched on over a tape and plans the result.
+    pub fn new(tape: &'a Tape, passes: Passes) -> Self {
+        let mut after = Vec::new();
+        let mut last = tape.clone();
+        for (on, name, pass) in [
+            (passes.merge, "merging equal operations", merge_equal as fn(&Tape) -> Tape),
+            (passes.dead, "removing dead ones", remove_dead),
+        ] {
+            if on {
+                last = pass(&last);
+                after.push((name, last.operations()));
+            }
+        }
+        TapeReport { tape, after, plan: Plan::new(&last) }
     }
-    text
+
+    fn pinned(&self) -> usize {
+        self.tape.guards.iter().filter(|g| g.pinned).count()
+    }
+
+    /// The tape as text, with counts and what each pass does to it; the plan too, if asked for.
+    pub fn print(&self, plan: bool) -> String {
+        let tape = self.tape;
+        let mut text = tape.print();
+        text += &format!(
+            "\n{} leaves, {} operations, {} decisions guarded, {} values pinned, hash {:016x}\n",
+            tape.leaves.len(),
+            tape.operations(),
+            tape.guards.len() - self.pinned(),
+            self.pinned(),
+            tape.stable_hash()
+        );
+        for (name, operations) in &self.after {
+            text += &format!("{name} leaves {operations}\n");
+        }
+        text += &format!("the plan keeps {} values at a time\n", self.plan.slots());
+        if plan {
+            text += &format!("\n{}", self.plan.print());
+        }
+        text
+    }
+
+    /// The same as an object.
+    pub fn to_json(&self, plan: bool) -> Json {
+        let passes: Vec<Json> =
+            self.after.iter().map(|(name, operations)| json!({"pass": name, "operations": operations})).collect();
+        let mut object = json!({
+            "tape": self.tape.print(),
+            "leaves": self.tape.leaves.len(),
+            "operations": self.tape.operations(),
+            "guarded": self.tape.guards.len() - self.pinned(),
+            "pinned": self.pinned(),
+            "hash": format!("{:016x}", self.tape.stable_hash()),
+            "passes": passes,
+            "slots": self.plan.slots(),
+        });
+        if plan {
+            object["plan"] = self.plan.print().into();
+        }
+        object
+    }
 }

@@ -18,7 +18,7 @@ impl Interpreter {
     /// reason.
     pub fn diagnose(&self, program: &Program, options: &GradOptions) -> Result<Report, Report> {
         let mut vm = self.machine(&options.run)?;
-        vm.world.placing = true;
+        vm.world.explain();
         let diagnostics = examine(&mut vm, program, options);
         let sources = vm.world.heap.sources.clone();
         self.recycle(vm);

@@ -2,6 +2,7 @@
 
 use crate::binding;
 use crate::datum::Datum;
+use crate::decisions::Decisions;
 use crate::interpreter::{self, Failure, Interpreter, RunOptions};
 use crate::program::Program;
 use crate::report::Report;
@@ -50,6 +51,8 @@ pub struct Gradient {
     pub output: String,
     /// The recorded path.
     pub tape: Tape,
+    /// What is worth knowing about it: numbers that were pinned.
+    pub warnings: Report,
 }
 
 /// Most operations that are recorded.
@@ -99,7 +102,12 @@ pub(crate) fn leaves(parameters: &[Parameter]) -> (Vec<NodeId>, Vec<String>) {
 
 fn differentiate(vm: &mut Vm, program: &Program, options: &GradOptions) -> Result<Gradient, Vec<Diagnostic>> {
     let (value, parameters) = record(vm, program, options)?;
-    finish(&mut vm.world, value, &parameters, options.hessian)
+    let warnings =
+        vm.world.recording.as_ref().map_or(Report::default(), |recording| {
+            Decisions::of(&recording.explanation, &vm.world.heap, false).warnings()
+        });
+    let gradient = finish(&mut vm.world, value, &parameters, options.hessian)?;
+    Ok(Gradient { warnings, ..gradient })
 }
 
 /// Runs a program with its parameters traced; its value and the parameters.
@@ -180,7 +188,16 @@ fn finish(
     });
     let mut left = flat.iter().copied();
     let grad = parameters.iter().map(|p| (p.name.clone(), binding::filled(&p.datum, &mut left))).collect();
-    Ok(Gradient { value: number.to_f64(), grad, coordinates, flat, hessian, output: String::new(), tape })
+    Ok(Gradient {
+        value: number.to_f64(),
+        grad,
+        coordinates,
+        flat,
+        hessian,
+        output: String::new(),
+        tape,
+        warnings: Report::default(),
+    })
 }
 
 fn has_real(datum: &Datum) -> bool {

@@ -7,12 +7,15 @@
 
 mod lanes;
 mod path;
+mod printed;
+mod store;
 mod sums;
 
 pub use sums::Sums;
 
 use crate::binding;
 use crate::datum::Datum;
+use crate::decisions::Decisions;
 use crate::interpreter::{Failure, RunOptions};
 use crate::program::Program;
 use crate::report::Report;
@@ -20,10 +23,10 @@ use dmci_data::Diagnostic;
 use dmci_tape::passes::Passes;
 use dmci_vm::traced::Choices;
 use lanes::{Call, Work};
-use path::PathTree;
-use rustc_hash::FxHashMap;
+use printed::Printed;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Mutex, RwLock};
+use store::Store;
 
 /// Values of one input for all rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,10 +57,15 @@ pub struct ModelOptions {
     pub joins: bool,
     /// Rounds of a loop are recorded once where that can be; otherwise each round is on the path.
     pub loops: bool,
-    /// Paths that are kept for each signature; lanes on further ones are walked one by one.
+    /// Paths that are kept, over all signatures of rows. Those that were not used for the longest time
+    /// make room for others; where one call needs more, lanes are walked one by one.
     pub max_paths: usize,
-    /// Memory that the paths of a signature may hold, in bytes, roughly.
+    /// Memory that these paths may hold, in bytes, roughly.
     pub max_path_bytes: usize,
+    /// What the program prints is kept for every lane ([`Batch::output`]).
+    pub output: bool,
+    /// Recordings are explained ([`Model::decisions`]), which makes them slower.
+    pub explain: bool,
     /// How many numbers the program gives for a row.
     pub outputs: usize,
     /// Threads that may be used; results do not depend on it.
@@ -74,6 +82,8 @@ impl Default for ModelOptions {
             loops: true,
             max_paths: 4096,
             max_path_bytes: 512 << 20,
+            output: true,
+            explain: false,
             outputs: 1,
             threads,
         }
@@ -105,6 +115,9 @@ pub struct Batch {
     pub failures: Vec<(usize, Box<Failure>)>,
     /// Lanes that were walked because there were too many paths.
     pub walked: usize,
+    /// Lanes whose output was too much to be kept.
+    pub unkept: usize,
+    printed: Printed,
     work: Work,
 }
 
@@ -118,10 +131,26 @@ pub struct Model {
     numbers: usize,
     inputs: Vec<String>,
     options: ModelOptions,
-    /// The paths of rows of reals, by far the most common.
-    plain: Arc<RwLock<PathTree>>,
-    paths: RwLock<FxHashMap<String, Arc<RwLock<PathTree>>>>,
+    paths: RwLock<Store>,
     recordings: AtomicU64,
+    calls: AtomicU64,
+    hits: AtomicU64,
+    decisions: Mutex<Decisions>,
+}
+
+/// What a model has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Calls.
+    pub calls: u64,
+    /// Walks of the program.
+    pub recordings: u64,
+    /// Lanes that ran on a path that had been recorded for another lane or in another call.
+    pub hits: u64,
+    /// Paths that are kept now.
+    pub paths: usize,
+    /// Paths that were given up for others.
+    pub evicted: u64,
 }
 
 impl Model {
@@ -146,15 +175,40 @@ impl Model {
             numbers,
             inputs: inputs.iter().map(|s| s.to_string()).collect(),
             options,
-            plain: Arc::default(),
             paths: RwLock::default(),
             recordings: AtomicU64::new(0),
+            calls: AtomicU64::new(0),
+            hits: AtomicU64::new(0),
+            decisions: Mutex::default(),
         }
     }
 
     /// How often the program was walked to record a path.
     pub fn recordings(&self) -> u64 {
         self.recordings.load(Ordering::Relaxed)
+    }
+
+    /// What the model has done so far.
+    pub fn statistics(&self) -> Statistics {
+        let store = self.paths.read().unwrap_or_else(|e| e.into_inner());
+        Statistics {
+            calls: self.calls.load(Ordering::Relaxed),
+            recordings: self.recordings(),
+            hits: self.hits.load(Ordering::Relaxed),
+            paths: store.len(),
+            evicted: store.evicted(),
+        }
+    }
+
+    /// What became of the decisions of all recordings so far: all of them if the options say that
+    /// recordings are explained, else only the numbers that were pinned.
+    pub fn decisions(&self) -> Decisions {
+        self.decisions.lock().unwrap_or_else(|e| e.into_inner()).clone()
+    }
+
+    /// What is worth knowing about the recordings so far: numbers that were pinned, once for each place.
+    pub fn warnings(&self) -> Report {
+        self.decisions().warnings()
     }
 
     /// How many numbers the parameters of one set hold.

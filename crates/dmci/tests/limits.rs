@@ -222,6 +222,29 @@ fn cancelling_stops_long_primitives() {
     assert!(slow.is_empty(), "{}", slow.join("\n"));
 }
 
+/// One call of a primitive on data so large that it takes longer than the time allowed. The program ends with it,
+/// so nothing but the primitive itself can notice.
+#[test]
+fn a_long_primitive_observes_flag_and_time() {
+    let _alone = alone();
+    let data = "(define a (iota 300000)) (define b (append (iota 300000) '(1)))";
+    let ready = Instant::now();
+    run_with(data, &options(&Mode::Direct)).unwrap();
+    let ready = ready.elapsed();
+    for work in ["(member a (list b b b b b b b b))", "(assoc a (map list (list b b b b b b b b)))"] {
+        let text = format!("{data} {work}");
+        let delay = ready + Duration::from_millis(100);
+        let (time, got) = best((0..3).map(|_| time_to_stop(&text, &Mode::Direct, delay)));
+        // A machine on which the whole takes no longer than that has nothing to show.
+        assert!(got.starts_with("E0409") || got.starts_with("#f"), "{work}: {got}");
+        assert!(time < Duration::from_millis(150), "{work}: {time:?} {got}");
+        let mut options = options(&Mode::Direct);
+        options.limits.time = delay;
+        let got = summary(&run_with(&text, &options));
+        assert!(got.starts_with("E0405") || got.starts_with("#f"), "{work}: {got}");
+    }
+}
+
 // ---- output
 
 #[test]

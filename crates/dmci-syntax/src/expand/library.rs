@@ -4,8 +4,84 @@ use super::expander::Expander;
 use super::table::Global;
 use dmci_data::{Diagnostic, Error, Value};
 
-/// First words of the names of libraries whose contents are part of the language.
-const KNOWN: &[&str] = &["scheme", "srfi", "rnrs", "ice-9", "chibi"];
+/// First words of the names of libraries whose contents are part of the language, with the words that may
+/// follow; any, if there are none.
+const KNOWN: &[(&str, &[&str])] = &[
+    (
+        "scheme",
+        &[
+            "base",
+            "case-lambda",
+            "char",
+            "complex",
+            "cxr",
+            "eval",
+            "file",
+            "inexact",
+            "lazy",
+            "load",
+            "process-context",
+            "r5rs",
+            "read",
+            "repl",
+            "time",
+            "write",
+            "bitwise",
+            "box",
+            "bytevector",
+            "charset",
+            "comparator",
+            "division",
+            "ephemeron",
+            "fixnum",
+            "flonum",
+            "generator",
+            "hash-table",
+            "ideque",
+            "ilist",
+            "list",
+            "list-queue",
+            "lseq",
+            "mapping",
+            "regex",
+            "rlist",
+            "set",
+            "show",
+            "sort",
+            "stream",
+            "text",
+            "vector",
+        ],
+    ),
+    ("srfi", &[]),
+    (
+        "rnrs",
+        &[
+            "arithmetic",
+            "base",
+            "bytevectors",
+            "conditions",
+            "control",
+            "enums",
+            "eval",
+            "exceptions",
+            "files",
+            "hashtables",
+            "io",
+            "lists",
+            "mutable-pairs",
+            "mutable-strings",
+            "programs",
+            "r5rs",
+            "records",
+            "sorting",
+            "syntax-case",
+            "unicode",
+        ],
+    ),
+    ("ice-9", &[]),
+    ("chibi", &[]),
+];
 
 /// Depth of `and`, `or` and `not` in a requirement.
 const MAX_NESTING: usize = 100;
@@ -44,24 +120,43 @@ impl Expander<'_> {
                 }
                 // Guile writes options after a library: ((srfi srfi-1) #:select (fold)).
                 None if self.heap.car(set).is_some_and(Value::is_pair) => set_cell = set,
-                Some(word) if KNOWN.contains(&word) => return Ok(()),
-                word => return Err(self.unknown_library(word, set_cell)),
+                _ if self.is_known(set) => return Ok(()),
+                _ => return Err(self.unknown_library(set, set_cell)),
             }
         }
-        Err(self.unknown_library(None, cell))
+        Err(self.unknown_library(Value::NIL, cell))
+    }
+
+    /// Whether there is a library of this name.
+    fn is_known(&self, name: Value) -> bool {
+        let Some((_, parts)) = KNOWN.iter().find(|(word, _)| self.first_word(name) == Some(word)) else { return false };
+        let rest = self.heap.cdr(name).unwrap_or(Value::NIL);
+        // R6RS has a version behind the name: (rnrs (6)).
+        parts.is_empty() || self.first_word(rest).map_or(*parts != KNOWN[0].1, |part| parts.contains(&part))
     }
 
     fn first_word(&self, list: Value) -> Option<&str> {
         self.heap.car(list)?.as_symbol().map(|s| self.base_name(s))
     }
 
-    fn unknown_library(&self, word: Option<&str>, cell: Value) -> Error {
+    fn unknown_library(&self, name: Value, cell: Value) -> Error {
         let shown = self.heap.car(cell).map_or_else(String::new, |set| self.shown(set));
         let error = Diagnostic::error("E0207", format!("there is no library {shown}"));
-        let near = word.and_then(|word| KNOWN.iter().find(|known| is_near(word, known)));
-        self.at_cell(error, cell).help(match near {
-            Some(known) => format!("did you mean ({known} ...)?"),
-            None => "the whole language is there without an import; (scheme ...), (srfi N) and (rnrs ...) are accepted"
+        let word = self.first_word(name);
+        let part = self.heap.cdr(name).and_then(|rest| self.first_word(rest));
+        let nearest = |word: &str, known: &mut dyn Iterator<Item = &'static str>| {
+            known.map(|known| (distance(word, known), known)).filter(|(d, _)| *d <= 2).min()
+        };
+        let first = word.and_then(|word| nearest(word, &mut KNOWN.iter().map(|known| known.0)));
+        let parts = first.and_then(|(_, first)| KNOWN.iter().find(|known| known.0 == first)).map(|known| known.1);
+        let second = part.zip(parts).and_then(|(part, parts)| nearest(part, &mut parts.iter().copied()));
+        self.at_cell(error, cell).help(match (first, second, parts) {
+            (Some((_, first)), Some((_, second)), _) => format!("did you mean ({first} {second})?"),
+            (Some((0, first)), None, Some(parts)) => {
+                format!("({first} ...) may be followed by {}, ...", parts[..parts.len().min(16)].join(", "))
+            }
+            (Some((_, first)), ..) => format!("did you mean ({first} ...)?"),
+            _ => "the whole language is there without an import; (scheme ...), (srfi N) and (rnrs ...) are accepted"
                 .into(),
         })
     }
@@ -118,16 +213,14 @@ impl Expander<'_> {
             Some("and") => parts[1..].iter().all(|&part| self.holds(part, depth + 1)),
             Some("or") => parts[1..].iter().any(|&part| self.holds(part, depth + 1)),
             Some("not") => parts.get(1).is_some_and(|&part| !self.holds(part, depth + 1)),
-            Some("library") => {
-                parts.get(1).and_then(|&name| self.first_word(name)).is_some_and(|word| KNOWN.contains(&word))
-            }
+            Some("library") => parts.get(1).is_some_and(|&name| self.is_known(name)),
             _ => false,
         }
     }
 }
 
-/// Whether two words differ by at most two letters changed, added or removed.
-fn is_near(a: &str, b: &str) -> bool {
+/// How many letters must be changed, added or removed to make one word of another.
+fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().take(32).enumerate() {
@@ -139,5 +232,5 @@ fn is_near(a: &str, b: &str) -> bool {
             row[j + 1] = next;
         }
     }
-    row[b.len()] <= 2
+    row[b.len()]
 }

@@ -8,6 +8,29 @@ use dmci_data::{Heap, Kind, Ref, Shape, Value};
 /// Integers of more words than this are not spelt out in messages.
 const LONG_INTEGER: usize = 64;
 
+/// Adds a tensor to a text, as the call that makes it, in brackets: `#[vec 1.0 2.0]`,
+/// `#[mat (1.0 2.0) (3.0 4.0)]`. It stops once the text is longer than the limit.
+pub fn tensor_text(out: &mut String, shape: Shape, elements: &[u64], limit: usize) {
+    let (name, columns) = match shape {
+        Shape::Matrix(_, n) => ("#[mat", n as usize),
+        _ => ("#[vec", elements.len()),
+    };
+    out.push_str(name);
+    for (i, &bits) in elements.iter().enumerate() {
+        if out.len() > limit {
+            return;
+        }
+        let (first, matrix) = (columns > 0 && i % columns == 0, name == "#[mat");
+        out.push_str(match (matrix && first, i) {
+            (true, 0) => " (",
+            (true, _) => ") (",
+            (false, _) => " ",
+        });
+        out.push_str(&format_number(&Number::Real(f64::from_bits(bits)), 10));
+    }
+    out.push_str(if name == "#[mat" && !elements.is_empty() { ")]" } else { "]" });
+}
+
 impl Printer<'_> {
     /// Prints a value that is neither pair, vector nor record.
     pub(super) fn atom(&mut self, v: Value) {
@@ -49,7 +72,11 @@ impl Printer<'_> {
             Kind::Tensor => return self.tensor(v),
             Kind::Condition => return self.condition(r),
             // Programs cannot tell a traced number from a plain one.
-            Kind::Traced => return self.atom(self.heap.field(r, 1)),
+            Kind::Traced => {
+                let start = self.out.len();
+                self.atom(self.heap.field(r, 1));
+                return (self.style.traced)(v, start..self.out.len());
+            }
             Kind::RecordType => {
                 self.out.push_str("#<record-type ");
                 let name = self.record_name(r);
@@ -144,29 +171,10 @@ impl Printer<'_> {
         self.out.push(')');
     }
 
-    /// As the call that makes it, in brackets: `#[vec 1.0 2.0]`, `#[mat (1.0 2.0) (3.0 4.0)]`.
     fn tensor(&mut self, v: Value) {
-        let Some((shape, elements)) = self.heap.as_tensor(v) else { return };
-        let (name, columns) = match shape {
-            Shape::Matrix(_, n) => ("#[mat", n as usize),
-            _ => ("#[vec", elements.len()),
-        };
-        self.out.push_str(name);
-        for (i, &bits) in elements.iter().enumerate() {
-            if self.out.len() > self.style.limit {
-                return;
-            }
-            let (first, matrix) = (columns > 0 && i % columns == 0, name == "#[mat");
-            self.out.push_str(if matrix && first && i > 0 {
-                ") ("
-            } else if matrix && first {
-                " ("
-            } else {
-                " "
-            });
-            self.out.push_str(&format_number(&Number::Real(f64::from_bits(bits)), 10));
+        if let Some((shape, elements)) = self.heap.as_tensor(v) {
+            tensor_text(&mut self.out, shape, elements, self.style.limit);
         }
-        self.out.push_str(if name == "#[mat" && !elements.is_empty() { ")]" } else { "]" });
     }
 
     fn condition(&mut self, r: Ref) {

@@ -11,6 +11,9 @@ mod tests;
 use crate::reader::Prefix;
 use dmci_data::{Heap, Kind, Ref, Value};
 use labels::Labels;
+use std::ops::Range;
+
+pub use atom::tensor_text;
 
 /// Which structure gets datum labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +40,17 @@ pub struct Style<'a> {
     pub limit: usize,
     /// Asked now and then; printing stops, somewhere, once it says so.
     pub stop: &'a dyn Fn() -> bool,
+    /// Told of every traced number, and where in the text it stands.
+    pub traced: &'a dyn Fn(Value, Range<usize>),
 }
 
 /// Nothing stops the printer but its limit.
 fn never() -> bool {
     false
 }
+
+/// Nobody wants to know where traced numbers are.
+fn unheard(_: Value, _: Range<usize>) {}
 
 /// Steps between two questions whether to stop.
 const STEPS: usize = 1 << 12;
@@ -57,8 +65,14 @@ const DEFAULT_LIMIT: usize = 16 << 20;
 
 impl Style<'static> {
     /// As `write` prints.
-    pub const WRITE: Style<'static> =
-        Style { write: true, sharing: Sharing::Cycles, names: &no_names, limit: DEFAULT_LIMIT, stop: &never };
+    pub const WRITE: Style<'static> = Style {
+        write: true,
+        sharing: Sharing::Cycles,
+        names: &no_names,
+        limit: DEFAULT_LIMIT,
+        stop: &never,
+        traced: &unheard,
+    };
     /// As `display` prints.
     pub const DISPLAY: Style<'static> = Style { write: false, ..Style::WRITE };
 }
@@ -86,19 +100,25 @@ pub fn write_simple(heap: &Heap, v: Value) -> String {
 /// A short text for messages: `write` cut to about 60 characters. Looks at a bounded part of the
 /// value only.
 pub fn brief(heap: &Heap, v: Value) -> String {
-    brief_with(heap, v, &no_names)
+    brief_with(heap, v, &no_names, &unheard).0
 }
 
-/// [`brief`] with names of procedures.
-pub fn brief_with(heap: &Heap, v: Value, names: &dyn Fn(Value) -> Option<String>) -> String {
+/// [`brief`] with names of procedures, and with traced numbers told; whether it was cut comes second.
+pub fn brief_with(
+    heap: &Heap,
+    v: Value,
+    names: &dyn Fn(Value) -> Option<String>,
+    traced: &dyn Fn(Value, Range<usize>),
+) -> (String, bool) {
     const LONGEST: usize = 60;
-    let text = print(heap, v, Style { sharing: Sharing::Nothing, names, limit: 4 * LONGEST, ..Style::WRITE });
+    let style = Style { sharing: Sharing::Nothing, names, traced, limit: 4 * LONGEST, ..Style::WRITE };
+    let text = print(heap, v, style);
     if text.chars().count() <= LONGEST {
-        return text;
+        return (text, false);
     }
     let mut short: String = text.chars().take(LONGEST - 3).collect();
     short.push_str("...");
-    short
+    (short, true)
 }
 
 /// The text of a value in any style.

@@ -1,7 +1,7 @@
 //! One value of two: what differs only in numbers and booleans becomes a selection.
 
 use crate::world::World;
-use dmci_data::{Kind, Ref, Store, Value};
+use dmci_data::{Kind, Ref, Store, Value, num};
 use dmci_ops::{Build, Op};
 use dmci_tape::NodeId;
 use rustc_hash::FxHashMap;
@@ -17,11 +17,13 @@ pub(super) struct Merger<'a> {
     /// Objects of both arms that stand for each other, and the one that they become.
     merged: FxHashMap<(Ref, Ref), Value>,
     partner: FxHashMap<Ref, Ref>,
+    /// What could not be made one.
+    failed: Option<(Value, Value)>,
 }
 
 impl<'a> Merger<'a> {
     pub fn new(world: &'a mut World, test: NodeId, mark: usize) -> Self {
-        Merger { world, test, mark, merged: FxHashMap::default(), partner: FxHashMap::default() }
+        Merger { world, test, mark, merged: FxHashMap::default(), partner: FxHashMap::default(), failed: None }
     }
 
     /// The stores of both arms as one, with the word that each place gets.
@@ -36,6 +38,7 @@ impl<'a> Merger<'a> {
             let word = if a == b {
                 a
             } else if store.raw {
+                self.failed = None;
                 return None;
             } else {
                 self.value(Value::from_bits(a), Value::from_bits(b))?.bits()
@@ -49,12 +52,33 @@ impl<'a> Merger<'a> {
     pub fn value(&mut self, a: Value, b: Value) -> Option<Value> {
         // Structures are walked with a list of what is left, however deep they are.
         let mut todo: Vec<(Ref, usize, Value, Value)> = Vec::new();
+        self.failed = Some((a, b));
         let result = self.shallow(a, b, &mut todo)?;
         while let Some((object, field, a, b)) = todo.pop() {
+            self.failed = Some((a, b));
             let value = self.shallow(a, b, &mut todo)?;
             self.world.heap.store(object, field, value);
         }
         Some(result)
+    }
+
+    /// Why the last values could not be made one, which the arms give or store.
+    pub fn why(&self, verb: &str) -> String {
+        let Some((a, b)) = self.failed.filter(|_| self.world.explaining) else {
+            return "the arms change strings or bytes differently".into();
+        };
+        let shown = |v: Value| dmci_syntax::printer::brief(&self.world.heap, v);
+        let number = |v: Value| num::is_number(&self.world.heap, self.world.plain(v));
+        let real = |v: Value| self.world.plain(v).is_real();
+        let what = match (number(a), number(b)) {
+            (true, true) if real(a) != real(b) => "an exact and an inexact number",
+            (true, true) => "integers too large for a tape",
+            _ => "which differ in more than numbers and booleans",
+        };
+        match (shown(a), shown(b)) {
+            (a, b) if a == b => format!("the arms {verb} different objects that look the same: {a}"),
+            (a, b) => format!("the arms {verb} {a} and {b}, {what}"),
+        }
     }
 
     fn shallow(&mut self, a: Value, b: Value, todo: &mut Vec<(Ref, usize, Value, Value)>) -> Option<Value> {

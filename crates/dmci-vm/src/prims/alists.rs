@@ -96,10 +96,11 @@ fn keep(
 ) -> Result<Value, Error> {
     let mut items = items(world, who, list)?;
     let mut steps = 0;
+    let alarm = &world.heap.alarm;
     items.retain(|&item| {
         let (keep, cost) = wanted(&world.heap, item);
-        steps += cost;
-        keep
+        steps += 1 + cost;
+        keep && !(steps.is_multiple_of(dmci_data::alarm::STEPS) && alarm.rings())
     });
     world.spend(steps);
     Ok(world.heap.list(&items))

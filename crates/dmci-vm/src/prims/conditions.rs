@@ -5,6 +5,8 @@ use super::{Primitive, at_least, fixed};
 use crate::world::World;
 use dmci_data::{Diagnostic, Error, Heap, Kind, Place, Ref, SpanId, Value};
 use dmci_syntax::printer;
+use std::cell::RefCell;
+use std::ops::Range;
 
 /// The rows of this file.
 pub const PRIMITIVES: &[Primitive] = &[
@@ -30,7 +32,9 @@ pub const PRIMITIVES: &[Primitive] = &[
     }),
     fixed("condition/report-string", 1, |w, a| {
         let r = w.condition("condition/report-string", a[0])?;
-        let text = report(&w.heap, r);
+        let shown = RefCell::new(Vec::new());
+        let text = report(&w.heap, r, &|v, at| shown.borrow_mut().push((v, at)));
+        w.pin_shown(&shown.into_inner())?;
         w.new_string(&text)
     }),
     fixed("read-error?", 1, |w, a| {
@@ -45,7 +49,7 @@ pub const PRIMITIVES: &[Primitive] = &[
     }),
     fixed("%out-of-range", 3, |w, a| {
         let who = w.symbol_name("%out-of-range", a[0])?;
-        let (index, length) = (printer::brief(&w.heap, a[1]), printer::brief(&w.heap, a[2]));
+        let (index, length) = (w.show(a[1]), w.show(a[2]));
         Err(Diagnostic::error("E0306", format!("{who}: index {index} is out of range for length {length}")))
     }),
     fixed("%key-not-found", 2, |w, a| {
@@ -59,7 +63,7 @@ pub const PRIMITIVES: &[Primitive] = &[
         Err(handler_returned(w, a[0]))
     }),
     at_least("%assertion-failed", 0, |w, a| {
-        let what = a.first().map_or(String::new(), |&v| format!(": {}", printer::brief(&w.heap, v)));
+        let what = a.first().map_or(String::new(), |&v| format!(": {}", w.show(v)));
         Err(Diagnostic::error("E0309", format!("assertion failed{what}")))
     }),
 ];
@@ -72,16 +76,16 @@ impl World {
 
 /// The text of a condition: its message, then its irritants as `write` prints them. A message that is
 /// not a string, such as the name in `(error 'f "bad" x)`, is written too.
-pub fn report(heap: &Heap, condition: Ref) -> String {
+fn report(heap: &Heap, condition: Ref, traced: &dyn Fn(Value, Range<usize>)) -> String {
     let message = heap.condition_message(condition);
-    let mut text = heap.text(message).unwrap_or_else(|| printer::write(heap, message));
+    let style = printer::Style { limit: LONGEST_REPORT, traced, ..printer::Style::WRITE };
+    let mut text = heap.text(message).unwrap_or_else(|| printer::print(heap, message, style));
     for irritant in heap.list_items(heap.condition_irritants(condition)).unwrap_or_default() {
         if text.len() > LONGEST_REPORT {
             text.push_str(" ...");
             break;
         }
         text.push(' ');
-        let style = printer::Style { limit: LONGEST_REPORT, ..printer::Style::WRITE };
         text.push_str(&printer::print(heap, irritant, style));
     }
     text
@@ -95,9 +99,12 @@ fn handler_returned(world: &mut World, raised: Value) -> Error {
             // The error is where the condition arose, which may be a variable: the call that is
             // being evaluated is a larger form.
             world.error_place = Some(world.heap.condition_place(r)).filter(|place| place.id != SpanId(0));
-            format!("the error \"{}\"", report(&world.heap, r))
+            let shown = RefCell::new(Vec::new());
+            let text = report(&world.heap, r, &|v, _| shown.borrow_mut().push(v));
+            world.note_operands(&shown.into_inner());
+            format!("the error \"{text}\"")
         }
-        None => format!("(raise {})", printer::brief(&world.heap, raised)),
+        None => format!("(raise {})", world.show(raised)),
     };
     Diagnostic::error("E0311", format!("the exception handler returned from {what}, which cannot be continued"))
         .help("catch it with guard, leave the handler through a continuation of call/cc, or use raise-continuable")

@@ -2,7 +2,7 @@
 
 use super::{Primitive, at_least, fixed};
 use crate::world::World;
-use dmci_data::{Error, Heap, Kind, Ref, Value, num};
+use dmci_data::{Error, Heap, Kind, Ref, Value, alarm, num};
 use rustc_hash::FxHashMap;
 
 /// The rows of this file.
@@ -36,9 +36,12 @@ const FORGETFUL_STEPS: usize = 10_000;
 pub fn equal(heap: &Heap, a: Value, b: Value) -> (bool, usize) {
     let mut pending = vec![(a, b)];
     let mut classes = Classes::default();
-    let mut steps = 0;
+    let mut steps: usize = 0;
     while let Some((a, b)) = pending.pop() {
         steps += 1;
+        if steps.is_multiple_of(alarm::STEPS) && heap.alarm.rings() {
+            return (false, steps);
+        }
         if eqv(heap, a, b) {
             continue;
         }

@@ -87,6 +87,8 @@ fn argument(world: &mut World, directive: &Directive, left: &mut std::slice::Ite
     let &v = left.next().ok_or_else(|| {
         Diagnostic::error("E0302", format!("format: there is no argument left for the directive ~{letter}"))
     })?;
+    // Digits that the program goes on with.
+    let v = world.pin(v)?;
     let text = match letter {
         'a' | 'd' | 'e' | 'g' => world.text_of(v, Style::DISPLAY, MOST_TEXT)?,
         's' | 'w' | 'y' => world.text_of(v, Style::WRITE, MOST_TEXT)?,
@@ -106,7 +108,7 @@ fn radix(letter: char) -> Value {
     })
 }
 
-fn fixed_point(world: &World, v: Value, digits: Option<usize>) -> Result<String, Error> {
+fn fixed_point(world: &mut World, v: Value, digits: Option<usize>) -> Result<String, Error> {
     let shown = world.text_of(v, Style::DISPLAY, MOST_TEXT)?;
     match (v.as_real().or(v.as_fixnum().map(|i| i as f64)), digits) {
         (Some(x), Some(digits)) if x.is_finite() => Ok(format!("{x:.digits$}")),

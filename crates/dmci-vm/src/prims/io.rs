@@ -3,8 +3,8 @@
 use super::{Primitive, between, fixed};
 use crate::ports::{Port, PortKind};
 use crate::world::World;
-use dmci_data::{Diagnostic, Error, Value};
-use dmci_syntax::printer::{self, Sharing, Style};
+use dmci_data::{Error, Value};
+use dmci_syntax::printer::{Sharing, Style};
 use dmci_syntax::reader;
 
 macro_rules! port_test {
@@ -95,36 +95,20 @@ pub const PRIMITIVES: &[Primitive] = &[
     fixed("close-output-port", 1, |w, a| close(w, "close-output-port", a[0])),
 ];
 
-impl World {
-    /// The text of a value, for a place with room for so many bytes.
-    pub fn text_of(&self, v: Value, style: Style, room: usize) -> Result<String, Error> {
-        let text = self.text_within(v, style, room);
-        if text.len() > room {
-            return Err(Diagnostic::error("E0404", format!("the text of a value is longer than {room} bytes"))
-                .help("print a part of it, or use write-shared if parts of it occur many times"));
-        }
-        Ok(text)
-    }
-
-    /// The text of a value; longer than `room` if it was cut off.
-    fn text_within(&self, v: Value, style: Style, room: usize) -> String {
-        let names = |v| self.procedure_name(v);
-        let stop = || self.cancel.is_cancelled();
-        let Style { write, sharing, .. } = style;
-        printer::print(&self.heap, v, Style { write, sharing, names: &names, limit: room, stop: &stop })
-    }
-}
-
 fn print(world: &mut World, who: &str, args: &[Value], style: Style) -> Result<Value, Error> {
     let port = world.port(who, args[1], false, false)?;
     let room = world.room(args[1]);
+    if port.kind != PortKind::Console {
+        let text = world.text_of(args[0], style, room)?;
+        world.check_cancelled()?;
+        return world.print(who, args[1], &text).map(|()| Value::UNSPECIFIED);
+    }
     // One byte too many for the console: its own error says by how much the limit is passed.
-    let text = match port.kind {
-        PortKind::Console => world.text_within(args[0], style, room),
-        _ => world.text_of(args[0], style, room)?,
-    };
+    let (text, shown) = world.text_with_numbers(args[0], style, room);
     world.check_cancelled()?;
+    let pieces = world.pieces(shown, world.output.text.len());
     world.print(who, args[1], &text)?;
+    world.output.pieces.extend(pieces);
     Ok(Value::UNSPECIFIED)
 }
 

@@ -79,6 +79,9 @@ pub(super) struct Walk {
     pub(super) steps: usize,
 }
 
+/// Steps of a walk between two looks at the alarm: they are short.
+const LOOK: usize = 16 * dmci_data::alarm::STEPS;
+
 impl Walk {
     pub(super) fn new(list: Value) -> Self {
         Walk { rest: list, mark: Value::NIL, steps: 0 }
@@ -86,7 +89,7 @@ impl Walk {
 
     pub(super) fn next(&mut self, heap: &Heap) -> Option<(Ref, Value)> {
         let cell = self.rest.as_pair()?;
-        if self.rest == self.mark {
+        if self.rest == self.mark || (self.steps + 1).is_multiple_of(LOOK) && heap.alarm.rings() {
             return None;
         }
         if self.steps.is_power_of_two() {

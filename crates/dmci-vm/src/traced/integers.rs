@@ -1,6 +1,7 @@
 //! Exact integers on the tape. They stay small: a result that does not fit is pinned, with a guard
 //! at the place where other lanes may fit. Whether a division comes out even is decided here.
 
+use super::explain::Note;
 use crate::world::World;
 use dmci_data::{Error, Value};
 use dmci_ops::{Build, INT_LIMIT, Op};
@@ -27,7 +28,9 @@ impl World {
     fn decide(&mut self, op: Op, nodes: &[NodeId]) -> Result<bool, Error> {
         let recorder = self.recorder()?;
         let test = recorder.op(op, nodes);
-        Ok(recorder.guard(test))
+        let outcome = recorder.guard(test);
+        self.note_guard(test, Note::Checked);
+        Ok(outcome)
     }
 
     fn int_value(&mut self, op: Op, nodes: &[NodeId]) -> Result<Value, Error> {

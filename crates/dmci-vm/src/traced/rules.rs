@@ -2,9 +2,9 @@
 
 use super::{add, div, equal, greater, greater_equal, less, less_equal, max, min, mul, sub};
 use crate::limits::Numerics;
-use crate::prims::{self, Native};
+use crate::prims::{self, Native, Primitive};
 use crate::world::World;
-use dmci_data::{Error, Kind, Value, num};
+use dmci_data::{Error, Kind, Value, alarm, num};
 use dmci_ops::Op;
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -37,10 +37,12 @@ enum Rule {
 #[inline]
 pub(crate) fn call(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Error> {
     let extended = world.recording.is_some() || world.numerics != Numerics::default();
-    if extended || world.heap.has_tensors() && args.iter().any(|&v| world.is_tensor(v)) {
-        return run_extended(world, p, args);
-    }
-    (prims::table()[p as usize].run)(world, args)
+    let result = if extended || world.heap.has_tensors() && args.iter().any(|&v| world.is_tensor(v)) {
+        run_extended(world, p, args)
+    } else {
+        (prims::table()[p as usize].run)(world, args)
+    };
+    if world.heap.alarm.rang() { Err(world.stopped()) } else { result }
 }
 
 /// Runs a primitive under its rule and the numerics of the evaluation.
@@ -73,8 +75,18 @@ static NUMERIC: LazyLock<Vec<bool>> = LazyLock::new(|| {
 });
 
 fn run(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Error> {
-    let plain = prims::table()[p as usize].run;
-    match RULES[p as usize] {
+    let rule = RULES[p as usize];
+    let Primitive { name, run, .. } = prims::table()[p as usize];
+    let result = run_by(world, rule, run, args);
+    if world.placing {
+        world.name_pins(name);
+    }
+    // Forms of their own know what their errors depend on.
+    if matches!(rule, Rule::Own(_)) { result } else { world.noting(args, result) }
+}
+
+fn run_by(world: &mut World, rule: Rule, plain: Native, args: &[Value]) -> Result<Value, Error> {
+    match rule {
         Rule::Deep(own) => own(world, args),
         Rule::PinKey => {
             let mut args = args.to_vec();
@@ -305,8 +317,9 @@ fn run_plain(world: &mut World, name: &str, args: &[Value]) -> Result<Value, Err
 
 /// Runs the ordinary form of a primitive on plain values.
 fn with_plain(world: &mut World, name: &str, args: &[Value]) -> Result<Value, Error> {
-    let args: Vec<Value> = args.iter().map(|&v| world.plain(v)).collect();
-    run_plain(world, name, &args)
+    let plain: Vec<Value> = args.iter().map(|&v| world.plain(v)).collect();
+    let result = run_plain(world, name, &plain);
+    world.noting(args, result)
 }
 
 fn one(world: &mut World, name: &str, args: &[Value], op: Op) -> Result<Value, Error> {
@@ -349,7 +362,8 @@ fn item(world: &mut World, name: &str, args: &[Value], items: Vec<Value>) -> Res
 /// Checks the arguments as the ordinary form does.
 fn with_plain_index(world: &mut World, name: &str, args: &[Value]) -> Result<(), Error> {
     let index = world.plain(args[1]);
-    run_plain(world, name, &[args[0], index]).map(|_| ())
+    let result = run_plain(world, name, &[args[0], index]).map(|_| ());
+    world.noting(args, result)
 }
 
 fn structural_by_name(world: &mut World, name: &str, args: &[Value]) -> Result<Value, Error> {
@@ -475,6 +489,9 @@ fn deep_equal(world: &mut World, a: Value, b: Value) -> Result<bool, Error> {
     while let Some((a, b)) = todo.pop() {
         steps += 1;
         world.spend(1);
+        if steps.is_multiple_of(alarm::STEPS) && world.heap.alarm.rings() {
+            return Ok(false);
+        }
         if steps > 1 << 22 {
             // Very large or circular structures: traced numbers count by identity there.
             return with_plain(world, "equal?", &[a, b]).map(Value::is_true);

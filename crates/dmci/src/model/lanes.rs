@@ -1,16 +1,18 @@
 //! One call of a model: lanes are grouped by signature, and each finds its path.
 
-use super::path::{Edge, Path, PathTree};
+use super::path::{Path, Walk};
+use super::store::{Budget, Origin, PathId};
 use super::{Batch, Column, Model, Want};
 use crate::binding;
 use crate::datum::Datum;
 use crate::interpreter::Failure;
 use crate::report::Report;
 use dmci_data::Diagnostic;
-use dmci_exec::{Leaves, Results, STAYED, StageResults};
+use dmci_exec::{Leaves, Results, STAYED, StageResults, Staged};
 use dmci_vm::traced::Choices;
 use rustc_hash::FxHashMap;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Memory of a call, kept for the next one.
 #[derive(Debug, Default)]
@@ -19,8 +21,8 @@ pub(super) struct Work {
     stages: StageResults,
     /// Lanes that wait, one group after the other; the last group is the next one.
     waiting: Vec<usize>,
-    /// For each group, the edge by which it reaches its next path, and where it begins.
-    queue: Vec<(Option<Edge>, usize)>,
+    /// For each group, how it reaches its next path, and where it begins.
+    queue: Vec<(Origin, usize)>,
     /// The lanes of the path that runs.
     lanes: Vec<usize>,
     /// Lanes that left the path that ran last, with the guard.
@@ -34,9 +36,9 @@ pub(super) struct Work {
 /// Rows by signature.
 #[derive(Debug, Default)]
 struct Groups {
-    number: FxHashMap<String, usize>,
+    number: FxHashMap<Arc<str>, usize>,
     /// Signature and rows of each group.
-    groups: Vec<(String, Vec<usize>)>,
+    groups: Vec<(Arc<str>, Vec<usize>)>,
     /// The groups of this call in the order of their first rows.
     order: Vec<usize>,
     /// The signature of a row.
@@ -57,11 +59,12 @@ impl Groups {
 
     /// Puts a row into the group of `self.text`.
     fn add(&mut self, row: usize) {
-        let number = match self.number.get(&self.text) {
+        let number = match self.number.get(self.text.as_str()) {
             Some(&number) => number,
             None => {
-                self.number.insert(self.text.clone(), self.groups.len());
-                self.groups.push((self.text.clone(), Vec::new()));
+                let text: Arc<str> = self.text.as_str().into();
+                self.number.insert(text.clone(), self.groups.len());
+                self.groups.push((text, Vec::new()));
                 self.groups.len() - 1
             }
         };
@@ -115,12 +118,17 @@ pub(super) struct Call<'a> {
     sets: usize,
     rows: usize,
     want: Want,
+    /// The number of the call.
+    call: u64,
     batch: &'a mut Batch,
 }
 
+/// Numbers that the results of lanes hold at once.
+const MOST_RESULTS: usize = 8 << 20;
+
 /// A path that lanes run through.
 struct Found {
-    index: usize,
+    id: PathId,
     path: Arc<Path>,
     /// It was recorded just now, for the first of the lanes.
     recorded: bool,
@@ -148,31 +156,26 @@ impl<'a> Call<'a> {
         refill(&mut batch.hessians, second);
         batch.failures.clear();
         batch.walked = 0;
-        Call { model, params, columns, sets, rows, want, batch }
+        batch.unkept = 0;
+        batch.printed.clear();
+        let call = model.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        Call { model, params, columns, sets, rows, want, call, batch }
     }
 
     pub fn run(mut self) {
         if self.columns.iter().all(|c| matches!(c, Column::Reals(_))) {
             self.batch.work.row_starts.clear();
-            self.run_group(&self.model.plain, 0..self.sets * self.rows);
+            self.run_group(Origin::Reals, 0..self.sets * self.rows);
         } else {
             let groups = self.groups();
             for (signature, rows) in groups.order.iter().map(|&g| &groups.groups[g]) {
-                let tree = self.tree(signature);
                 let (sets, per_set) = (self.sets, self.rows);
-                self.run_group(&tree, (0..sets).flat_map(|s| rows.iter().map(move |r| s * per_set + r)));
+                let origin = Origin::Signature(signature.clone());
+                self.run_group(origin, (0..sets).flat_map(|s| rows.iter().map(move |r| s * per_set + r)));
             }
             self.batch.work.groups = groups;
         }
         self.batch.failures.sort_by_key(|f| f.0);
-    }
-
-    fn tree(&self, signature: &str) -> Arc<RwLock<PathTree>> {
-        let known = self.model.paths.read().unwrap_or_else(|e| e.into_inner()).get(signature).cloned();
-        known.unwrap_or_else(|| {
-            let mut paths = self.model.paths.write().unwrap_or_else(|e| e.into_inner());
-            paths.entry(signature.to_string()).or_default().clone()
-        })
     }
 
     /// Rows by signature, and the numbers of all rows.
@@ -207,22 +210,27 @@ impl<'a> Call<'a> {
         self.columns.iter().map(datum).collect()
     }
 
-    fn run_group(&mut self, tree: &RwLock<PathTree>, group: impl Iterator<Item = usize>) {
+    fn run_group(&mut self, start: Origin, group: impl Iterator<Item = usize>) {
         let work = &mut self.batch.work;
         work.waiting.clear();
         work.waiting.extend(group);
-        work.queue.push((None, 0));
+        work.queue.push((start, 0));
         let mut lanes = std::mem::take(&mut work.lanes);
         while let Some((from, start)) = self.batch.work.queue.pop() {
             lanes.clear();
             lanes.extend(self.batch.work.waiting.drain(start..));
-            let Some(Found { index, path, recorded }) = self.find_path(tree, from, &mut lanes) else { continue };
+            let Some(Found { id, path, recorded }) = self.find_path(&from, &mut lanes) else { continue };
             if recorded && lanes.len() == 1 {
                 self.run_recorded(&path, lanes[0]);
             } else {
                 self.run_path(&path, &lanes);
             }
             let mut left = std::mem::take(&mut self.batch.work.left);
+            let stayed = lanes.len() - left.len();
+            if stayed > 0 {
+                path.used.fetch_max(self.call, Ordering::Relaxed);
+                self.model.hits.fetch_add((stayed - recorded as usize) as u64, Ordering::Relaxed);
+            }
             if let Some(i) = left.iter().position(|l| recorded && l.1 == lanes[0]) {
                 let error = Diagnostic::error("E9901", "a lane does not stay on the path that was recorded for it");
                 self.fail(lanes[0], Box::new(Failure { report: Report::of(*error), output: String::new() }));
@@ -231,7 +239,7 @@ impl<'a> Call<'a> {
             left.sort_unstable();
             let work = &mut self.batch.work;
             for group in left.chunk_by(|a, b| a.0 == b.0) {
-                work.queue.push((Some((index, group[0].0)), work.waiting.len()));
+                work.queue.push((Origin::Edge(id, group[0].0), work.waiting.len()));
                 work.waiting.extend(group.iter().map(|g| g.1));
             }
             work.left = left;
@@ -240,8 +248,17 @@ impl<'a> Call<'a> {
     }
 
     /// Runs lanes through a path; those that leave it are noted.
-    fn run_path(&mut self, path: &Path, lanes: &[usize]) {
-        let plan = path.plan(self.want, self.sets, self.rows);
+    fn run_path(&mut self, path: &Arc<Path>, lanes: &[usize]) {
+        self.batch.work.left.clear();
+        // A path that ends with an error has no derivatives.
+        let want = if path.fails() { Want::Values } else { self.want };
+        let plan = path.plan(want, self.sets, self.rows);
+        for lanes in lanes.chunks((MOST_RESULTS / plan.outputs().max(1)).max(1)) {
+            self.run_plan(path, plan, lanes);
+        }
+    }
+
+    fn run_plan(&mut self, path: &Arc<Path>, plan: &Staged, lanes: &[usize]) {
         let work = &mut self.batch.work;
         let source = Source {
             params: self.params,
@@ -253,24 +270,42 @@ impl<'a> Call<'a> {
             choices: self.model.choices(),
         };
         plan.run(lanes, self.rows, &source, self.model.options.threads, &mut work.stages, &mut work.results);
-        work.left.clear();
         let width = plan.outputs();
+        let texts = width - path.text_width();
         let results = std::mem::take(&mut work.results);
         for (i, &lane) in lanes.iter().enumerate() {
-            if results.failed[i] == STAYED {
-                self.store(lane, results.outputs[i * width..(i + 1) * width].iter().map(|&b| f64::from_bits(b)));
-            } else {
+            if results.failed[i] != STAYED {
                 self.batch.work.left.push((results.failed[i], lane));
+                continue;
+            }
+            let (values, texts) = results.outputs[i * width..(i + 1) * width].split_at(texts);
+            match path.failure(texts) {
+                Some(failure) => self.fail(lane, failure),
+                None => {
+                    self.store(lane, values.iter().map(|&b| f64::from_bits(b)));
+                    self.keep_output(path, lane, texts);
+                }
             }
         }
         self.batch.work.results = results;
     }
 
+    /// Takes what a lane printed, if it did and if that is wanted.
+    fn keep_output(&mut self, path: &Arc<Path>, lane: usize, numbers: &[u64]) {
+        let wanted = self.model.options.output && !path.printed.text.is_empty();
+        if wanted && !self.batch.printed.store(path, lane, self.sets * self.rows, numbers) {
+            self.batch.unkept += 1;
+        }
+    }
+
     /// The results of the lane that a path was just recorded for.
-    fn run_recorded(&mut self, path: &Path, lane: usize) {
+    fn run_recorded(&mut self, path: &Arc<Path>, lane: usize) {
         self.batch.work.left.clear();
         match path.recorded_lane(self.want) {
-            Some(results) => self.store(lane, results.into_iter()),
+            Some(results) => {
+                self.store(lane, results.into_iter());
+                self.keep_output(path, lane, &path.recorded_output());
+            }
             None => self.run_path(path, &[lane]),
         }
     }
@@ -292,52 +327,51 @@ impl<'a> Call<'a> {
         self.batch.failures.push((lane, failure));
     }
 
-    /// The path behind an edge, recorded from the first lane if it is new; lanes that fail are
-    /// taken out. `None` if none is left, or if they were walked because there are too many paths.
-    fn find_path(&mut self, tree: &RwLock<PathTree>, from: Option<Edge>, lanes: &mut Vec<usize>) -> Option<Found> {
-        let known = |tree: &PathTree| match from {
-            None => (!tree.paths.is_empty()).then_some(0),
-            Some(edge) => tree.edges.get(&edge).copied(),
-        };
-        {
-            let tree = tree.read().unwrap_or_else(|e| e.into_inner());
-            if let Some(index) = known(&tree) {
-                return Some(Found { index, path: tree.paths[index].clone(), recorded: false });
-            }
-        }
+    /// The path behind an origin, recorded from the first lane if it is new; lanes that are done are
+    /// taken out: those that fail, and those that were walked because there are too many paths. `None`
+    /// if none is left.
+    fn find_path(&mut self, from: &Origin, lanes: &mut Vec<usize>) -> Option<Found> {
+        let (model, call) = (self.model, self.call);
+        let known = || model.paths.read().unwrap_or_else(|e| e.into_inner()).find(from, call);
+        let budget = Budget { paths: model.options.max_paths, bytes: model.options.max_path_bytes };
         // From the back, so that taking out a lane is cheap; the first lane is still the first one.
         lanes.reverse();
         loop {
             let lane = *lanes.last()?;
-            let (set, n) = (lane / self.rows, self.model.numbers);
+            if let Some((id, path)) = known() {
+                lanes.reverse();
+                return Some(Found { id, path, recorded: false });
+            }
+            let (set, n) = (lane / self.rows, model.numbers);
             let row = self.row(lane % self.rows);
-            let choices = self.model.choices().at(set as u64, (lane % self.rows) as u64);
-            let path = match self.model.record(&self.params[set * n..(set + 1) * n], &row, choices) {
-                Ok(path) => Arc::new(path),
-                Err(failure) => {
-                    self.fail(lane, failure);
-                    lanes.pop();
-                    continue;
-                }
+            let choices = model.choices().at(set as u64, (lane % self.rows) as u64);
+            let (path, failure) = match model.record(&self.params[set * n..(set + 1) * n], &row, choices) {
+                Walk::Done(path) => (Some(Arc::new(path)), None),
+                Walk::Failed(failure, path) => (path.map(Arc::new), Some(failure)),
             };
-            let mut tree = tree.write().unwrap_or_else(|e| e.into_inner());
-            let options = &self.model.options;
-            if tree.paths.len() >= options.max_paths || tree.bytes + path.bytes() > options.max_path_bytes {
-                drop(tree);
-                self.batch.walked += 1;
-                self.run_recorded(&path, lane);
-                self.batch.work.left.clear();
+            let mut store = model.paths.write().unwrap_or_else(|e| e.into_inner());
+            let kept = path.as_ref().and_then(|path| store.keep(from, path, call, budget));
+            drop(store);
+            let failed = failure.is_some();
+            if let Some(failure) = failure {
+                self.fail(lane, failure);
                 lanes.pop();
-                continue;
             }
-            let index = tree.paths.len();
-            tree.bytes += path.bytes();
-            tree.paths.push(path.clone());
-            if let Some(edge) = from {
-                tree.edges.insert(edge, index);
+            match (path, kept) {
+                (Some(path), Some(id)) => {
+                    lanes.reverse();
+                    return Some(Found { id, path, recorded: !failed }).filter(|_| !lanes.is_empty());
+                }
+                (Some(path), None) => {
+                    self.batch.walked += 1;
+                    if !failed {
+                        self.run_recorded(&path, lane);
+                        self.batch.work.left.clear();
+                        lanes.pop();
+                    }
+                }
+                (None, _) => {}
             }
-            lanes.reverse();
-            return Some(Found { index, path, recorded: true });
         }
     }
 }

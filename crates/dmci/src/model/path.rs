@@ -1,8 +1,10 @@
 //! Paths: what one walk of a program recorded, as plans.
 
+use super::printed::{self, fill};
 use super::{Model, Want};
 use crate::binding;
 use crate::datum::Datum;
+use crate::decisions::Decisions;
 use crate::interpreter::{self, Failure, Interpreter};
 use crate::report::Report;
 use dmci_data::{Diagnostic, Origin};
@@ -10,22 +12,16 @@ use dmci_exec::Staged;
 use dmci_ops::{Build, Op};
 use dmci_tape::{NodeId, Recorder, Tape, gradient, scalar_adjoints, tangents};
 use dmci_vm::Vm;
-use dmci_vm::traced::Choices;
-use rustc_hash::FxHashMap;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
+use dmci_vm::traced::{Choices, Ending, LaneText};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A path and the guard at which lanes leave it.
-pub(super) type Edge = (usize, u32);
-
-/// The recorded paths of one signature.
-#[derive(Debug, Default)]
-pub(super) struct PathTree {
-    pub paths: Vec<Arc<Path>>,
-    /// From a path and the guard that failed on it to the next path.
-    pub edges: FxHashMap<Edge, usize>,
-    /// Memory that the paths hold, roughly.
-    pub bytes: usize,
+/// What a walk for one lane gave.
+pub(super) enum Walk {
+    /// Values: a path for this lane and others.
+    Done(Path),
+    /// An error, and a path to it if there are other lanes that have it too.
+    Failed(Box<Failure>, Option<Path>),
 }
 
 /// One recorded path. Plans are made when they are first wanted.
@@ -35,6 +31,14 @@ pub(super) struct Path {
     outputs: Vec<NodeId>,
     params: Vec<NodeId>,
     passes: dmci_tape::passes::Passes,
+    /// The last call in which a lane stayed on it.
+    pub used: AtomicU64,
+    /// What the lanes of the path print.
+    pub printed: LaneText,
+    /// The numbers in what they print are wanted.
+    keeps_output: bool,
+    /// The error that the path ends with, if it does, and its message.
+    failure: Option<(Report, LaneText)>,
     tapes: [OnceLock<Tape>; 3],
     /// By what is wanted, and by whether values are staged by set and by row.
     plans: [OnceLock<Staged>; 12],
@@ -43,7 +47,40 @@ pub(super) struct Path {
 impl Path {
     /// Memory that the path will hold with its plans, roughly.
     pub fn bytes(&self) -> usize {
-        8 * self.recorder.bytes()
+        8 * self.recorder.bytes() + self.printed.text.len() + 32 * self.printed.pieces.len()
+    }
+
+    /// The tape as it was recorded.
+    pub fn recorded_tape(&self) -> &Tape {
+        self.recorder.tape()
+    }
+
+    /// Whether the path ends with an error.
+    pub fn fails(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// How many numbers of a lane its texts need, which stand behind all other results.
+    pub fn text_width(&self) -> usize {
+        let message = self.failure.as_ref().map_or(0, |f| printed::width(&f.1, self.recorded_tape()));
+        message + if self.keeps_output { printed::width(&self.printed, self.recorded_tape()) } else { 0 }
+    }
+
+    /// The numbers in what the recorded lane prints.
+    pub fn recorded_output(&self) -> Vec<u64> {
+        self.printed.pieces.iter().flat_map(|piece| self.recorder.elements(piece.node).iter().copied()).collect()
+    }
+
+    /// The error of a lane, given the numbers of its texts.
+    pub fn failure(&self, numbers: &[u64]) -> Option<Box<Failure>> {
+        let (report, message) = self.failure.as_ref()?;
+        let mut numbers = numbers.iter().copied();
+        let output = fill(&self.printed, self.recorded_tape(), &mut numbers);
+        let mut report = report.clone();
+        if let Some(diagnostic) = report.diagnostics.first_mut() {
+            diagnostic.message = fill(message, self.recorded_tape(), &mut numbers);
+        }
+        Some(Box::new(Failure { report, output }))
     }
 
     /// Values and derivatives of the lane that the path was recorded for, straight from the
@@ -91,6 +128,12 @@ impl Path {
                 }
             }
         }
+        if self.keeps_output {
+            outputs.extend(self.printed.pieces.iter().map(|piece| piece.node));
+        }
+        if let Some((_, message)) = &self.failure {
+            outputs.extend(message.pieces.iter().map(|piece| piece.node));
+        }
         let mut tape = recorder.tape().clone();
         tape.outputs = outputs;
         self.passes.run(&tape)
@@ -129,25 +172,67 @@ fn or_zeros(recorder: &mut Recorder, part: Option<NodeId>, leaf: NodeId) -> Node
 
 impl Model {
     /// Walks the program for one lane.
-    pub(super) fn record(&self, params: &[f64], row: &[Datum], choices: Choices) -> Result<Path, Box<Failure>> {
+    pub(super) fn record(&self, params: &[f64], row: &[Datum], choices: Choices) -> Walk {
         let interpreter = Interpreter::shared();
-        let fail = |report| Box::new(Failure { report, output: String::new() });
-        let mut vm = interpreter.machine(&self.options.run).map_err(fail)?;
+        let mut vm = match interpreter.machine(&self.options.run) {
+            Ok(vm) => vm,
+            Err(report) => return Walk::Failed(Box::new(Failure { report, output: String::new() }), None),
+        };
         vm.world.choices = choices;
         self.recordings.fetch_add(1, Ordering::Relaxed);
-        let path = self.walk(&mut vm, params, row).map_err(|mut diagnostics| {
+        let result = self.walk(&mut vm, params, row).map_err(|mut diagnostics| {
             crate::suggest::add_help(&vm, &self.program, &mut diagnostics);
-            let report = Report { diagnostics, sources: vm.world.heap.sources.clone() };
-            Box::new(Failure { report, output: vm.world.output.text.clone() })
+            Report { diagnostics, sources: vm.world.heap.sources.clone() }
         });
+        let printed = vm.world.output.lane_text();
+        let recording = vm.world.recording.take().map(|r| *r).unwrap_or_default();
+        if !recording.explanation.places.is_empty() {
+            let decisions = Decisions::of(&recording.explanation, &vm.world.heap, self.options.joins);
+            self.decisions.lock().unwrap_or_else(|e| e.into_inner()).merge(decisions);
+        }
         interpreter.recycle(vm);
-        path
+        let mut path = Path {
+            recorder: recording.recorder,
+            outputs: Vec::new(),
+            params: Vec::new(),
+            passes: self.options.passes,
+            used: AtomicU64::new(0),
+            printed,
+            keeps_output: self.options.output,
+            failure: None,
+            tapes: Default::default(),
+            plans: Default::default(),
+        };
+        let report = match result {
+            Ok((outputs, params)) => return Walk::Done(Path { outputs, params, ..path }),
+            Err(report) => report,
+        };
+        let failure = Box::new(Failure { report: report.clone(), output: path.printed.text.clone() });
+        let pieces = match recording.ending {
+            // Limits are no property of a path: how long something takes, for example.
+            _ if !report.diagnostics.iter().all(Diagnostic::is_catchable) => None,
+            Ending::OfLane => None,
+            // It never ran: then it fails in every lane.
+            Ending::None => Some(Vec::new()),
+            Ending::OfPath(pieces) => Some(pieces),
+        };
+        let path = pieces.map(|pieces| {
+            let text = report.diagnostics.first().map_or(String::new(), |d| d.message.clone());
+            path.keeps_output = true;
+            path.failure = Some((report, LaneText { text, pieces }));
+            path
+        });
+        Walk::Failed(failure, path)
     }
 
-    fn walk(&self, vm: &mut Vm, params: &[f64], row: &[Datum]) -> Result<Path, Vec<Diagnostic>> {
+    /// Runs the program with everything traced; the nodes of the outputs and of the parameters.
+    fn walk(&self, vm: &mut Vm, params: &[f64], row: &[Datum]) -> Result<(Vec<NodeId>, Vec<NodeId>), Vec<Diagnostic>> {
         vm.world.start_recording(crate::gradient::TAPE_LIMIT);
         vm.world.joins = self.options.joins;
         vm.world.loops = self.options.loops;
+        if self.options.explain {
+            vm.world.explain();
+        }
         let mut run = self.options.run.clone();
         let mut numbers = params.iter().copied();
         let (mut leaves, mut names) = (Vec::new(), Vec::new());
@@ -173,20 +258,10 @@ impl Model {
         let Some(numbers) = numbers else {
             let what = if wanted == 1 { "a number".to_string() } else { format!("{wanted} numbers") };
             let message = format!("a model must give {what}, got {}", vm.world.show(result));
+            vm.world.end_with_error();
             return Err(vec![*Diagnostic::error("E0303", message)]);
         };
         let outputs = numbers.into_iter().map(|v| vm.world.output_node(v)).collect::<Result<Vec<_>, _>>();
-        let outputs = outputs.map_err(|e| vec![*e])?;
-        let Some(recording) = vm.world.recording.take() else {
-            return Err(vec![*Diagnostic::error("E9901", "the tape is gone")]);
-        };
-        Ok(Path {
-            recorder: recording.recorder,
-            outputs,
-            params: leaves,
-            passes: self.options.passes,
-            tapes: Default::default(),
-            plans: Default::default(),
-        })
+        Ok((outputs.map_err(|e| vec![*e])?, leaves))
     }
 }

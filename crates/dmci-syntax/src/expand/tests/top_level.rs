@@ -58,9 +58,20 @@ fn known_libraries_are_accepted() {
         "(define first-of car) (if 1 2 3)"
     );
     let mut bench = Bench::new();
+    for (name, help) in [
+        ("(scheme bsae)", "did you mean (scheme base)?"),
+        ("(only (scheme wirte) display)", "did you mean (scheme write)?"),
+        ("(rnrs hastables (6))", "did you mean (rnrs hashtables)?"),
+        ("(scheme)", "(scheme ...) may be followed by base, "),
+        ("(scheme frobnicate)", "(scheme ...) may be followed by base, "),
+    ] {
+        let found = bench.expand(&format!("(import {name})")).expect_err("unknown");
+        let said = found[0].help.clone().unwrap_or_default();
+        assert!(found[0].code == "E0207" && said.starts_with(help), "{name}: {said}");
+    }
     let found = bench.expand("(import (schem base) (gtk))").expect_err("unknown");
     assert_eq!(found.iter().map(|e| e.code).collect::<Vec<_>>(), ["E0207", "E0207"]);
-    assert_eq!(found[0].help.as_deref(), Some("did you mean (scheme ...)?"));
+    assert_eq!(found[0].help.as_deref(), Some("did you mean (scheme base)?"));
     assert_eq!(bench.pointed(&found[1]), "(gtk)");
     assert_eq!(codes("(define-library (a) (export b))"), ["E0210"]);
 }

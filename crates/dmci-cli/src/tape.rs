@@ -1,0 +1,84 @@
+//! `dmci tape`: what is recorded of a program, and why.
+
+use crate::args::Tape;
+use crate::eval::Prepared;
+use crate::grad::{failed, grad_options};
+use crate::output::{self, print_json};
+use crate::source::Source;
+use crate::{options, run};
+use dmci::{Interpreter, ModelOptions, Report, TapeOptions, TapeReport, Want};
+use serde_json::json;
+
+/// Shows what a run recorded, or what the rows of a table need.
+pub fn tape(args: &Tape) -> u8 {
+    let shown = match &args.data {
+        Some(_) => many(args),
+        None => one(args),
+    };
+    shown.unwrap_or_else(|report| output::fail(&report, args.json))
+}
+
+/// One recording.
+fn one(args: &Tape) -> Result<u8, Report> {
+    let grad = grad_options(&args.options, args.wrt.as_deref(), false)?;
+    let program = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
+    options::stop_on_interrupt(&grad.run.cancel);
+    let options = TapeOptions { grad, joins: !args.switches.no_joins };
+    let recorded = match Interpreter::shared().explain(&program, &options) {
+        Ok(recorded) => recorded,
+        Err(failure) => return Ok(failed(&failure, args.json)),
+    };
+    let report = TapeReport::new(&recorded.tape, options::passes(&args.switches));
+    if args.json {
+        let mut object = report.to_json(args.plan);
+        object["decisions"] = recorded.decisions.to_json();
+        object["output"] = recorded.output.into();
+        print_json(&object);
+    } else {
+        let text = report.print(args.plan) + &recorded.decisions.print();
+        output::print(&(run::with_newline(&recorded.output) + &text));
+    }
+    Ok(0)
+}
+
+/// All recordings for the rows of a table.
+fn many(args: &Tape) -> Result<u8, Report> {
+    let Some(data) = &args.data else { return Ok(0) };
+    let prepared = Prepared::new(&args.program, &args.options, args.wrt.as_deref(), data)?;
+    let Prepared { program, run, params, inputs, columns } = prepared;
+    let options = ModelOptions { explain: true, output: false, ..options::model_options(run, &args.switches) };
+    let names: Vec<&str> = params.iter().map(|p| p.0.as_str()).collect();
+    let input_names: Vec<&str> = inputs.iter().map(String::as_str).collect();
+    let model = dmci::Model::new(program, &names, &input_names, options);
+    let theta: Vec<f64> = params.iter().map(|p| p.1).collect();
+    let mut batch = model.evaluate(&theta, &columns, Want::Gradients)?;
+    let first = model.statistics();
+    model.evaluate_into(&mut batch, &theta, &columns, Want::Gradients)?;
+    let all = model.statistics();
+    let (rows, walked, failed) = (batch.values.len(), batch.walked, batch.failures.len());
+    let again = all.recordings - first.recordings;
+    let decisions = model.decisions();
+    if args.json {
+        print_json(&json!({
+            "rows": rows,
+            "recordings": first.recordings,
+            "again": again,
+            "paths": all.paths,
+            "hits": [first.hits, all.hits - first.hits],
+            "walked": walked,
+            "failed": failed,
+            "decisions": decisions.to_json(),
+        }));
+    } else {
+        let hits = all.hits - first.hits;
+        output::print(&format!(
+            "{rows} rows: {} recordings, {} paths kept, {} rows on a path of another one\n\
+             once more: {again} recordings, {hits} rows on known paths, {walked} walked, {failed} failed\n{}",
+            first.recordings,
+            all.paths,
+            first.hits,
+            decisions.print()
+        ));
+    }
+    Ok(0)
+}

@@ -1,0 +1,178 @@
+//! What became of the decisions of a recording, place by place, and why nothing better.
+//!
+//! Pinned numbers are always noted, since they make warnings. The rest takes time and is noted when
+//! somebody wants an explanation ([`World::explain`]).
+
+use super::Recording;
+use crate::world::World;
+use dmci_data::{SpanId, Value};
+use dmci_tape::NodeId;
+
+/// What became of one decision.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Note {
+    /// Both arms were recorded, and met.
+    Joined,
+    /// The path depends on it.
+    Guarded,
+    /// The path depends on something that an operation on exact integers needs: that a result fits, that
+    /// a division comes out even, that an index is inside.
+    Checked,
+    /// The path depends on the very value of a number; what needed it.
+    Pinned(&'static str),
+    /// Its arms were not joined; why.
+    Parted(String),
+}
+
+/// What became of the decisions at one place of the program.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decided {
+    /// How often both arms were recorded, and met.
+    pub joined: u64,
+    /// How often the path depends on the outcome.
+    pub guarded: u64,
+    /// How often it depends on what exact integers need: that a result fits, for example.
+    pub checked: u64,
+    /// How often it depends on the very value of a number.
+    pub pinned: u64,
+    /// What needed the value.
+    pub pinned_by: Vec<&'static str>,
+    /// Why arms were not joined, each with how often.
+    pub reasons: Vec<(String, u64)>,
+}
+
+impl Decided {
+    fn add(&mut self, note: Note) {
+        match note {
+            Note::Joined => self.joined += 1,
+            Note::Guarded => self.guarded += 1,
+            Note::Checked => self.checked += 1,
+            Note::Pinned(by) => {
+                self.pinned += 1;
+                if !self.pinned_by.contains(&by) {
+                    self.pinned_by.push(by);
+                }
+            }
+            Note::Parted(why) => self.reason(&why, 1),
+        }
+    }
+
+    fn reason(&mut self, why: &str, count: u64) {
+        match self.reasons.iter_mut().find(|r| r.0 == why) {
+            Some(reason) => reason.1 += count,
+            None => self.reasons.push((why.to_string(), count)),
+        }
+    }
+
+    /// Adds what became of the same place in another recording.
+    pub fn merge(&mut self, other: &Decided) {
+        self.joined += other.joined;
+        self.guarded += other.guarded;
+        self.checked += other.checked;
+        self.pinned += other.pinned;
+        for by in &other.pinned_by {
+            if !self.pinned_by.contains(by) {
+                self.pinned_by.push(by);
+            }
+        }
+        other.reasons.iter().for_each(|(why, count)| self.reason(why, *count));
+    }
+}
+
+/// What became of the decisions of a recording, by place in the order of the first one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Explanation {
+    /// By place.
+    pub places: Vec<(SpanId, Decided)>,
+    /// Notes of the operation that is running, whose place is not known yet.
+    pending: Vec<Note>,
+}
+
+impl Explanation {
+    pub(crate) fn note(&mut self, place: SpanId, note: Note) {
+        let i = self.places.iter().position(|p| p.0 == place).unwrap_or_else(|| {
+            self.places.push((place, Decided::default()));
+            self.places.len() - 1
+        });
+        self.places[i].1.add(note);
+    }
+
+    /// The operation that is running is at this place.
+    pub(crate) fn settle(&mut self, place: SpanId) {
+        self.name_pins("the operation");
+        for note in std::mem::take(&mut self.pending) {
+            self.note(place, note);
+        }
+    }
+
+    /// The primitive that is running is what pinned numbers.
+    pub(super) fn name_pins(&mut self, name: &'static str) {
+        for note in &mut self.pending {
+            if let Note::Pinned(by) = note
+                && by.is_empty()
+            {
+                *by = name.trim_start_matches('%');
+            }
+        }
+    }
+}
+
+impl Recording {
+    /// Notes what became of a decision on a boolean node, at the place of the test.
+    pub(crate) fn note_decision(&mut self, node: NodeId, note: Note) {
+        match SpanId(self.recorder.place_of(node)) {
+            SpanId(0) => self.explanation.pending.push(note),
+            place => self.explanation.note(place, note),
+        }
+    }
+}
+
+impl World {
+    /// From now on everything that is recorded is given its place in the text, and what becomes of
+    /// decisions is noted. That takes time.
+    pub fn explain(&mut self) {
+        self.explaining = true;
+        self.placing = true;
+    }
+
+    /// Notes what became of a boolean node, if anybody wants to know.
+    pub(super) fn note_guard(&mut self, node: NodeId, note: Note) {
+        if self.explaining
+            && let Some(recording) = &mut self.recording
+        {
+            recording.note_decision(node, note);
+        }
+    }
+
+    /// Notes that a number was pinned; its place and what needs it follow.
+    pub(super) fn note_pin(&mut self, by: &'static str) {
+        if let Some(recording) = self.recording.as_mut().filter(|r| r.wanted) {
+            recording.explanation.pending.push(Note::Pinned(by));
+            self.placing = true;
+        }
+    }
+
+    /// What pinned the numbers that were pinned last.
+    pub(super) fn name_pins(&mut self, by: &'static str) {
+        if let Some(recording) = &mut self.recording {
+            recording.explanation.name_pins(by);
+        }
+    }
+
+    /// Notes that both arms of a decision were recorded, and met.
+    pub(crate) fn note_joined(&mut self, test: Value) {
+        if let Some(node) = self.node_of(test) {
+            self.note_guard(node, Note::Joined);
+        }
+    }
+
+    /// Notes why the arms of a decision were not joined.
+    pub(crate) fn note_parted(&mut self, test: Value, why: impl FnOnce() -> String) {
+        if self.explaining
+            && let Some(node) = self.node_of(test)
+            && let Some(recording) = &mut self.recording
+        {
+            recording.note_decision(node, Note::Parted(why()));
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! What became of the decisions that a program takes on traced numbers, place by place in its text, and
+//! why nothing better.
+
+use crate::gradient::{self, GradOptions};
+use crate::interpreter::{Failure, Interpreter};
+use crate::program::Program;
+use crate::report::Report;
+use dmci_data::{Diagnostic, Heap, Sources, Span};
+use dmci_tape::Tape;
+use dmci_vm::traced::{Decided, Explanation};
+use serde_json::{Value as Json, json};
+
+/// Decisions by place, with the texts that they are in.
+#[derive(Clone, Debug, Default)]
+pub struct Decisions {
+    /// In the order in which the places were first met; a place that is not in the program's text is `None`.
+    pub places: Vec<(Option<Span>, Decided)>,
+    /// The texts.
+    pub sources: Sources,
+    /// Arms were joined where that was possible.
+    pub joins: bool,
+}
+
+impl Decisions {
+    /// The decisions of one recording.
+    pub(crate) fn of(explanation: &Explanation, heap: &Heap, joins: bool) -> Decisions {
+        let span = |id| heap.spans.get(id).map(|span| span.form());
+        let mut decisions = Decisions { sources: heap.sources.clone(), joins, places: Vec::new() };
+        explanation.places.iter().for_each(|(id, decided)| decisions.add(span(*id), decided));
+        decisions
+    }
+
+    fn add(&mut self, span: Option<Span>, decided: &Decided) {
+        match self.places.iter_mut().find(|place| place.0 == span) {
+            Some(place) => place.1.merge(decided),
+            None => self.places.push((span, decided.clone())),
+        }
+    }
+
+    /// Adds the decisions of another recording of the same program.
+    pub(crate) fn merge(&mut self, other: Decisions) {
+        if self.sources.is_empty() {
+            self.sources = other.sources;
+            self.joins = other.joins;
+        }
+        other.places.iter().for_each(|(span, decided)| self.add(*span, decided));
+    }
+
+    /// Warnings for the places where numbers were pinned.
+    pub fn warnings(&self) -> Report {
+        let pinned = self.places.iter().filter(|place| place.1.pinned > 0).map(|(span, decided)| {
+            let by = decided.pinned_by.join(" and ");
+            let need = if decided.pinned_by.len() > 1 { "need" } else { "needs" };
+            let message = format!("{by} {need} the very value of a number that depends on a parameter or an input");
+            let warning = Diagnostic::warning("W0504", message)
+                .help("what comes of it has no derivative, and every other value is recorded again: keep to numbers");
+            *match span {
+                Some(span) => warning.at_with(*span, "pinned here"),
+                None => warning,
+            }
+        });
+        Report { diagnostics: pinned.collect(), sources: self.sources.clone() }
+    }
+
+    /// What became of the decisions at a place, in words, and why nothing better.
+    fn words(&self, decided: &Decided) -> (Vec<String>, Vec<String>) {
+        let mut fates = Vec::new();
+        let mut reasons: Vec<String> = decided.reasons.iter().map(|(why, _)| why.clone()).collect();
+        let mut fate = |count: u64, text: &str| {
+            if count > 0 {
+                fates.push(if count == 1 { text.to_string() } else { format!("{text} {count} times") });
+            }
+        };
+        fate(decided.joined, "joined");
+        fate(decided.guarded, "guarded");
+        fate(decided.checked, "checked");
+        fate(decided.pinned, "pinned");
+        if decided.guarded > 0 && !self.joins {
+            reasons.push("joins are switched off".into());
+        } else if decided.guarded > 0 && reasons.is_empty() {
+            reasons.push("it is taken inside of a primitive, which has no arms".into());
+        }
+        if decided.checked > 0 {
+            reasons.push("exact integers: a result must fit, a division come out even, an index be inside".into());
+        }
+        let pins = decided.pinned_by.iter().map(|by| format!("{by} needs the very value of a number"));
+        reasons.extend(pins);
+        (fates, reasons)
+    }
+
+    /// One line for each place, and one for each reason.
+    pub fn print(&self) -> String {
+        if self.places.is_empty() {
+            return "no decisions\n".into();
+        }
+        let mut text = String::from("decisions\n");
+        for (span, decided) in &self.places {
+            let (fates, reasons) = self.words(decided);
+            let place = match span {
+                Some(span) => format!("{} {}", self.position(*span), shortened(self.sources.slice(*span))),
+                None => "in the library".into(),
+            };
+            text += &format!("  {place}: {}\n", fates.join(", "));
+            reasons.iter().for_each(|why| text += &format!("      {why}\n"));
+        }
+        text
+    }
+
+    fn position(&self, span: Span) -> String {
+        let at = self.sources.line_col(span.source, span.start);
+        format!("{}:{}", at.line, at.column)
+    }
+
+    /// A list of objects, one for each place.
+    pub fn to_json(&self) -> Json {
+        let place = |(span, decided): &(Option<Span>, Decided)| {
+            let (_, reasons) = self.words(decided);
+            let at = span.map(|span| self.sources.line_col(span.source, span.start));
+            json!({
+                "line": at.map(|at| at.line),
+                "column": at.map(|at| at.column),
+                "start": span.map(|s| s.start),
+                "end": span.map(|s| s.end),
+                "text": span.map(|s| self.sources.slice(s)),
+                "joined": decided.joined,
+                "guarded": decided.guarded,
+                "checked": decided.checked,
+                "pinned": decided.pinned,
+                "why": reasons,
+            })
+        };
+        self.places.iter().map(place).collect()
+    }
+}
+
+/// The beginning of a text, on one line.
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 40;
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if words.chars().count() <= LONGEST {
+        return words;
+    }
+    words.chars().take(LONGEST - 3).chain("...".chars()).collect()
+}
+
+/// How a recording is made to be looked at.
+#[derive(Clone, Debug)]
+pub struct TapeOptions {
+    /// What is traced, and how the program is run.
+    pub grad: GradOptions,
+    /// Both arms of a decision are recorded where they meet again.
+    pub joins: bool,
+}
+
+/// A recording to look at.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// The tape; its output is the value of the program.
+    pub tape: Tape,
+    /// What became of its decisions.
+    pub decisions: Decisions,
+    /// What the program printed.
+    pub output: String,
+}
+
+impl Interpreter {
+    /// Records a run and explains its decisions.
+    pub fn explain(&self, program: &Program, options: &TapeOptions) -> Result<Recorded, Box<Failure>> {
+        let fail = |report| Box::new(Failure { report, output: String::new() });
+        let mut vm = self.machine(&options.grad.run).map_err(fail)?;
+        vm.world.explain();
+        vm.world.joins = options.joins;
+        let result = gradient::record(&mut vm, program, &options.grad);
+        let output = vm.world.output.text.clone();
+        let recorded = match result {
+            Ok((value, _)) => {
+                let node = vm.world.node_of(value);
+                let recording = vm.world.recording.take().map(|r| *r).unwrap_or_default();
+                let decisions = Decisions::of(&recording.explanation, &vm.world.heap, options.joins);
+                let mut tape = recording.recorder.tape().clone();
+                tape.outputs = node.into_iter().collect();
+                Ok(Recorded { tape, decisions, output })
+            }
+            Err(mut diagnostics) => {
+                crate::suggest::add_help(&vm, program, &mut diagnostics);
+                let report = Report { diagnostics, sources: vm.world.heap.sources.clone() };
+                Err(Box::new(Failure { report, output }))
+            }
+        };
+        self.recycle(vm);
+        recorded
+    }
+}
