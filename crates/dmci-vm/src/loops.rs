@@ -336,7 +336,7 @@ impl Vm {
         }
         let Some(end) = end else { return Ok(None) };
         if self.arms.speculative && !end.finished {
-            return Err(left_arm());
+            return Err(left_arm("a loop in it does not end soon"));
         }
         if end.finished && end.rounds == 0 {
             return Ok(None);
