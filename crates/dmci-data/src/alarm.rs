@@ -1,6 +1,5 @@
 //! When an evaluation has to stop: long work on data looks here now and then.
 
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -15,26 +14,28 @@ pub struct Alarm {
     flag: Arc<AtomicBool>,
     deadline: Option<Instant>,
     limit: Duration,
-    rang: Cell<bool>,
+    rang: AtomicBool,
 }
 
 impl Alarm {
     /// An alarm that rings when the flag is set, or when this much time is over.
     pub fn new(flag: Arc<AtomicBool>, limit: Duration) -> Self {
-        Alarm { flag, deadline: Instant::now().checked_add(limit), limit, rang: Cell::new(false) }
+        Alarm { flag, deadline: Instant::now().checked_add(limit), limit, rang: AtomicBool::new(false) }
     }
 
     /// Looks whether to stop.
     pub fn rings(&self) -> bool {
         let rings = self.flag.load(Ordering::Relaxed) || self.deadline.is_some_and(|d| Instant::now() >= d);
-        self.rang.set(self.rang.get() || rings);
+        if rings {
+            self.rang.store(true, Ordering::Relaxed);
+        }
         rings
     }
 
     /// Whether it rang when somebody looked.
     #[inline]
     pub fn rang(&self) -> bool {
-        self.rang.get()
+        self.rang.load(Ordering::Relaxed)
     }
 
     /// Whether it was the flag.
