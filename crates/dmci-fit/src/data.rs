@@ -1,5 +1,6 @@
 //! Tables: named columns of equal length, read from CSV.
 
+use crate::hash::Hash;
 use dmci::{Column, Datum, Diagnostic, Report};
 use std::io::Read;
 
@@ -63,6 +64,20 @@ impl Table {
             columns.push(TableColumn::parse(header, fields));
         }
         Ok(Table { name: name.to_string(), columns, rows })
+    }
+
+    /// A hash of names and values: the same table gives the same hash, wherever it is stored.
+    pub fn hash(&self) -> String {
+        let mut hash = Hash::default();
+        for column in &self.columns {
+            hash.add(column.name.as_bytes());
+            hash.add(&[0]);
+            match &column.values {
+                Column::Reals(list) => list.iter().for_each(|x| hash.add_number(*x)),
+                Column::Data(list) => list.iter().for_each(|d| hash.add(format!("{d:?};").as_bytes())),
+            }
+        }
+        hash.digits()
     }
 
     /// The column with this name.

@@ -8,8 +8,8 @@ pub use chart::chart;
 pub use svg::svg;
 
 use crate::data::{reals, select};
-use crate::fit::Fit;
 use crate::problem::Problem;
+use crate::result::Fit;
 use dmci::{Column, Datum, Report};
 
 /// One row of data.
@@ -65,16 +65,19 @@ impl Picture {
         for (rows, predictions, held_out) in sides {
             let xs = input.and_then(|i| reals(&rows.columns[i]).ok());
             let xs = xs.unwrap_or_else(|| rows.indices.iter().map(|&r| (r + 1) as f64).collect());
-            let numbers = xs.iter().zip(&rows.target).zip(predictions);
-            points.extend(numbers.map(|((&x, &y), &prediction)| Point { x, y, prediction, held_out }));
+            // Of several targets the first is drawn.
+            let outputs = problem.targets.len();
+            let numbers = rows.target.iter().step_by(outputs).zip(predictions.iter().step_by(outputs));
+            let numbers = xs.iter().zip(numbers);
+            points.extend(numbers.map(|(&x, (&y, &prediction))| Point { x, y, prediction, held_out }));
         }
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         let x = input.map_or("row".into(), |i| problem.inputs[i].clone());
         Ok(Picture {
-            title: format!("{} over {x}", problem.target),
+            title: format!("{} over {x}", problem.targets[0]),
             subtitle: subtitle(problem, fit),
             x,
-            y: problem.target.clone(),
+            y: problem.targets[0].clone(),
             curve: match input {
                 Some(i) => curve(problem, fit, i, &points)?,
                 None => Vec::new(),
@@ -105,7 +108,8 @@ fn curve(problem: &Problem, fit: &Fit, input: usize, points: &[Point]) -> Result
         Column::Reals(list) => list.iter().any(|x| *x != list[0]),
         Column::Data(list) => list.iter().any(|x| *x != list[0]),
     };
-    if training.iter().enumerate().any(|(i, column)| i != input && varies(column)) {
+    // Groups have parameters of their own, so there is a curve for each and none for all.
+    if problem.layout.groups > 1 || training.iter().enumerate().any(|(i, column)| i != input && varies(column)) {
         return Ok(Vec::new());
     }
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Ok(Vec::new()) };
@@ -127,9 +131,8 @@ fn curve(problem: &Problem, fit: &Fit, input: usize, points: &[Point]) -> Result
         .enumerate()
         .map(|(i, column)| if i == input { grid.clone() } else { select(column, &vec![0; xs.len()]) })
         .collect();
-    let values: Vec<f64> = fit.parameters.iter().filter(|p| !p.fixed).map(|p| p.value).collect();
-    let ys = problem.predict(&values, &columns)?.values;
-    let places: Vec<(f64, f64)> = xs.into_iter().zip(ys).collect();
+    let ys = problem.predict(&fit.raw, 0, &columns)?.values;
+    let places: Vec<(f64, f64)> = xs.into_iter().zip(ys.into_iter().step_by(problem.outputs)).collect();
     let pieces = places.split(|(_, y)| !y.is_finite()).filter(|piece| !piece.is_empty());
     Ok(pieces.map(<[_]>::to_vec).collect())
 }

@@ -32,6 +32,7 @@ mod quasi;
 mod records;
 mod scope;
 mod special;
+pub mod starts;
 mod strip;
 mod syntax_rules;
 mod table;
