@@ -173,6 +173,7 @@ const EVAL_EXAMPLES: &str = "\
 Examples:
   dmci eval model.scm --data rows.csv
   dmci eval model.scm --data rows.csv --set a=1.5 --grad --out results.csv
+  dmci eval --fit fit.json --data new.csv
 
 Columns bind the names that the program mentions. A column is exact if all its fields are integers,
 real if all are numbers, and text otherwise. Rows that fail are reported and give nan.";
@@ -181,12 +182,15 @@ real if all are numbers, and text otherwise. Rows that fail are reported and giv
 #[derive(ClapArgs, Debug)]
 pub struct Eval {
     #[command(flatten)]
-    pub program: ProgramArgs,
+    pub program: OptionalProgram,
     #[command(flatten)]
     pub options: RunArgs,
-    /// A CSV file with a header line
+    /// A table: .csv or .tsv with a header line, .npy or .npz
     #[arg(long, value_name = "FILE")]
     pub data: PathBuf,
+    /// The program and the parameters of a fit that dmci fit --out has written
+    #[arg(long, value_name = "FIT.json")]
+    pub fit: Option<PathBuf>,
     /// Derivatives by the parameters too: --wrt, or (params ...), or the reals of --set
     #[arg(long)]
     pub grad: bool,
@@ -196,6 +200,17 @@ pub struct Eval {
     /// Write the results to a file instead of standard output
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+/// Where a program comes from, if not from a fit.
+#[derive(ClapArgs, Debug)]
+pub struct OptionalProgram {
+    /// A program in Scheme, an .ncg file, or - for standard input
+    #[arg(required_unless_present_any = ["expression", "fit"], conflicts_with = "fit")]
+    pub file: Option<PathBuf>,
+    /// The program itself
+    #[arg(short, long = "eval", value_name = "TEXT", allow_hyphen_values = true, conflicts_with_all = ["file", "fit"])]
+    pub expression: Option<String>,
 }
 
 const TAPE_EXAMPLES: &str = "\

@@ -3,13 +3,14 @@
 mod checkpoint;
 mod progress;
 mod settings;
+pub mod stored;
 mod table;
 
 use crate::args::fit::Fit as Arguments;
 use crate::source::Source;
 use crate::{files, options, output};
 use checkpoint::Keeper;
-use dmci::{Diagnostic, Report, RunOptions};
+use dmci::{Diagnostic, Program, Report, RunOptions};
 use dmci_fit::plot::{Picture, chart, svg};
 use dmci_fit::{Fit, Problem, ProblemOptions};
 use progress::Meter;
@@ -64,6 +65,9 @@ fn run(args: &Arguments) -> Result<u8, Report> {
     if let Some(path) = &args.trace {
         files::write(path, trace(&fit).as_bytes(), "--trace")?;
     }
+    if let Some(path) = &args.write {
+        files::write(path, rewritten(args, &problem, &fit)?.as_bytes(), "--write")?;
+    }
     keeper.result()?;
     Ok(if fit.was_interrupted() { 130 } else { 0 })
 }
@@ -89,8 +93,13 @@ fn check_outputs(args: &Arguments) -> Result<(), Report> {
         return Err(output::usage_error(message, help));
     }
     let inputs = [args.program.file.as_deref(), Some(args.data.data.as_path())];
-    let outputs =
-        [(&args.out, "--out"), (&args.plot, "--plot"), (&args.trace, "--trace"), (&args.checkpoint, "--checkpoint")];
+    let outputs = [
+        (&args.out, "--out"),
+        (&args.plot, "--plot"),
+        (&args.trace, "--trace"),
+        (&args.checkpoint, "--checkpoint"),
+        (&args.write, "--write"),
+    ];
     for (path, option) in outputs {
         let Some(path) = path else { continue };
         files::check_place(path, option)?;
@@ -107,17 +116,34 @@ fn same_file(a: &Path, b: &Path) -> bool {
 }
 
 fn problem(args: &Arguments, run: &RunOptions) -> Result<Problem, Report> {
-    let program = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
-    let table = files::read_table(&args.data.data)?;
+    let mut program = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
+    if args.data.params.is_some() {
+        program = literals_of(&program)?;
+    }
+    let words = args.data.missing.iter().flat_map(|m| m.split(','));
+    let missing: Vec<String> = words.map(|w| w.trim().to_string()).collect();
+    let table = files::read_table(&args.data.data, &missing)?;
+    let mut run = run.clone();
+    if let Some(path) = &args.data.start_from {
+        // What the command line sets counts more than what another fit found.
+        let starts = stored::starts(path)?;
+        let given: Vec<String> = run.bindings.iter().map(|(name, _)| name.clone()).collect();
+        run.bindings.extend(starts.into_iter().filter(|(name, _)| !given.contains(name)));
+    }
     let options = ProblemOptions {
-        run: run.clone(),
-        holdout: args.data.holdout,
+        run,
+        holdout: settings::holdout(args.data.holdout.as_deref())?,
         loss: settings::loss(&args.data)?,
         weights: args.data.weights.clone(),
         sigma: args.data.sigma.clone(),
         trials: args.data.trials.clone(),
+        group: args.data.group.clone(),
+        only: args.data.only.as_ref().map(|list| list.split(',').map(|n| n.trim().to_string()).collect()),
     };
-    let problem = Problem::new(program, &table, &args.data.target, options)?;
+    let problem = match &args.data.target {
+        target if args.data.objective => Problem::objective(program, &table, target.as_deref(), options)?,
+        target => Problem::new(program, &table, target.as_deref().unwrap_or_default(), options)?,
+    };
     if let Some(x) = &args.x {
         let column = dmci_fit::find_column(&table, x)?;
         if !problem.inputs.contains(x) || column.reals().is_err() {
@@ -127,4 +153,28 @@ fn problem(args: &Arguments, run: &RunOptions) -> Result<Problem, Report> {
         }
     }
     Ok(problem)
+}
+
+/// The program with its literals as parameters.
+fn literals_of(program: &Program) -> Result<Program, Report> {
+    let declared = !dmci::Interpreter::shared().names(program)?.schema.is_empty();
+    let found = dmci_fit::literals::literals(&program.text);
+    if declared || found.is_empty() {
+        let (message, help) = match declared {
+            true => ("declares its parameters already", "remove --params literals, or (params ...)"),
+            false => ("has no real literals", "write numbers with a point: 2.0 is fitted, 2 is not"),
+        };
+        return Err(Report::of(*Diagnostic::error("E0801", format!("{} {message}", program.name)).help(help)));
+    }
+    Ok(dmci_fit::literals::parametrised(program))
+}
+
+/// The program with what was found in the place of what it started from.
+fn rewritten(args: &Arguments, problem: &Problem, fit: &Fit) -> Result<String, Report> {
+    let original = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
+    if args.data.params.is_some() {
+        let values: Vec<f64> = fit.parameters.iter().map(|p| p.value).collect();
+        return Ok(dmci_fit::literals::written_back(&original.text, &values));
+    }
+    dmci_fit::with_starts(problem, fit)
 }

@@ -95,6 +95,7 @@ table! {
     E0705: "text where a number is needed",
     E0706: "table with a number that is not finite",
     E0707: "column with the name of something else",
+    E0708: "no rows to fit or to score",
     E0710: "programs cannot be composed",
     E0801: "nothing to fit",
     E0802: "start outside of a parameter's kind",
@@ -103,17 +104,20 @@ table! {
     E0805: "prediction that is not finite",
     E0806: "loss that lacks something",
     E0807: "prior that cannot be used",
+    E0808: "result that does not fit the rows",
     E0901: "cannot read file",
     E0902: "malformed .ncg file",
     E0903: "wrong .ncg version",
     E0904: "wrong .ncg checksum",
     E0905: "checkpoint of another fit",
+    E0906: "file that is no fit",
     E0910: "usage",
     E9901: "internal error",
     W0501: "value that is not finite",
     W0502: "derivative that is not finite",
     W0503: "derivative that is zero",
     W0701: "target that does not vary",
+    W0702: "rows left out of a fit",
 }
 
 /// The entry of a code.

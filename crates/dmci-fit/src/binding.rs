@@ -21,6 +21,8 @@ pub struct Bound {
     pub sigma: Vec<f64>,
     /// Trials of the rows.
     pub trials: Vec<f64>,
+    /// Rows in which an input has no value: the program cannot be run for them.
+    pub unusable: Vec<usize>,
 }
 
 /// The parameters to fit and those that are fixed. A binding of a parameter is its new start, and is
@@ -29,8 +31,17 @@ pub fn parameters(
     program: &Program,
     schema: &Schema,
     run: &mut RunOptions,
+    only: Option<&[String]>,
 ) -> Result<(Vec<Parameter>, Vec<Parameter>), Report> {
     let mut list = schema.parameters.clone();
+    if let Some(only) = only {
+        if let Some(unknown) = only.iter().find(|name| schema.find(name).is_none()) {
+            let names: Vec<&str> = list.iter().map(|p| p.name.as_str()).collect();
+            let error = Diagnostic::error("E0801", format!("{} declares no parameter {unknown}", program.name));
+            return Err(Report::of(*error.help(format!("its parameters are {}", names.join(", ")))));
+        }
+        list.iter_mut().filter(|p| !only.contains(&p.name)).for_each(|p| p.fixed = true);
+    }
     for parameter in &mut list {
         check_options(program, parameter)?;
         let Some(i) = run.bindings.iter().rposition(|(name, _)| *name == parameter.name) else { continue };
@@ -80,7 +91,12 @@ fn check_options(program: &Program, parameter: &Parameter) -> Result<(), Report>
 }
 
 /// The groups that parameters differ by: their names, and the number of the group of each row.
-pub fn groups(program: &Program, parameters: &[Parameter], table: &Table) -> Result<(Vec<String>, Vec<usize>), Report> {
+pub fn groups(
+    program: &Program,
+    parameters: &[Parameter],
+    table: &Table,
+    column: Option<&str>,
+) -> Result<(Vec<String>, Vec<usize>), Report> {
     let mut wanted: Option<(&Parameter, &str)> = None;
     for parameter in parameters {
         let Some(per) = &parameter.per else { continue };
@@ -93,7 +109,14 @@ pub fn groups(program: &Program, parameters: &[Parameter], table: &Table) -> Res
             _ => wanted = Some((parameter, per)),
         }
     }
-    let Some((_, per)) = wanted else { return Ok((Vec::new(), vec![0; table.rows])) };
+    if let (Some((parameter, per)), Some(column)) = (wanted, column)
+        && per != column
+    {
+        let message = format!("{} differs by {per}, but series are grouped by {column}", parameter.name);
+        let error = Diagnostic::error("E0803", message);
+        return Err(parameter.report(program, error.help("use the same column for both")));
+    }
+    let Some(per) = wanted.map(|w| w.1).or(column) else { return Ok((Vec::new(), vec![0; table.rows])) };
     let column = find_column(table, per)?;
     let mut names: Vec<String> = Vec::new();
     let mut number = std::collections::HashMap::new();
@@ -227,13 +250,63 @@ pub fn bind_columns(
         Some(name) => not_negative(table, find_column(table, name)?, zero),
         None => Ok(vec![1.0; table.rows]),
     };
+    let aside_columns = aside.iter().flatten().filter_map(|name| table.column(name));
+    let needed = table.columns.iter().filter(|c| inputs.iter().any(|(name, _)| *name == c.name)).chain(aside_columns);
+    let mut unusable: Vec<usize> = needed.flat_map(|c| c.missing.iter().copied()).collect();
+    let nothing = |r: &usize| target_values.iter().all(|t| t[*r].is_nan());
+    unusable.extend((0..table.rows).filter(nothing));
+    unusable.sort_unstable();
+    unusable.dedup();
+    if unusable.len() == table.rows {
+        let message = format!("{}: every row misses a target or something that the program reads", table.name);
+        return Err(Report::of(*Diagnostic::error("E0708", message).help("check what --missing declares")));
+    }
     Ok(Bound {
         inputs,
+        unusable,
         targets: target_values,
         weight: positive(weight, true)?,
         sigma: positive(sigma, false)?,
         trials: positive(trials, false)?,
     })
+}
+
+/// The columns that an objective program reads, whole.
+pub fn bind_series(names: &Names, table: &Table, run: &RunOptions) -> Result<Vec<(String, Column)>, Report> {
+    let mut inputs = Vec::new();
+    for column in table.columns.iter().filter(|c| names.mentioned.contains(&c.name)) {
+        let name = &column.name;
+        if run.bindings.iter().any(|(n, _)| n == name) {
+            let error =
+                Diagnostic::error("E0707", format!("{name} is a column of {} and given with --set", table.name));
+            return Err(Report::of(*error.help("rename one of them")));
+        }
+        if column.stray.is_some() || !matches!(column.values, Column::Data(ref d) if matches!(d[0], Datum::String(_))) {
+            numbers(table, column)?;
+        }
+        inputs.push((name.clone(), column.values.clone()));
+    }
+    if inputs.is_empty() {
+        let message = format!("the program reads none of the columns of {}", table.name);
+        let help = format!("name its variables like columns; the table has {}", table.column_names());
+        return Err(Report::of(*Diagnostic::error("E0703", message).help(help)));
+    }
+    Ok(inputs)
+}
+
+/// The numbers of a target by its name.
+pub fn target_numbers(table: &Table, name: &str) -> Result<(String, Vec<f64>), Report> {
+    Ok((name.to_string(), numbers(table, find_column(table, name)?)?))
+}
+
+/// A column that marks rows: numbers as they are, the words test and true as 1, other words as 0.
+pub fn marks(table: &Table, name: &str) -> Result<Vec<f64>, Report> {
+    let column = find_column(table, name)?;
+    if let Ok(list) = column.reals() {
+        return Ok(list);
+    }
+    let is_marked = |row: usize| matches!(column.shown(row).trim_matches('"'), "test" | "true" | "TRUE" | "yes");
+    Ok((0..table.rows).map(|row| f64::from(u8::from(is_marked(row)))).collect())
 }
 
 /// The numbers of a column that must not be negative, or not 0 either.
@@ -270,10 +343,12 @@ fn numbers(table: &Table, column: &TableColumn) -> Result<Vec<f64>, Report> {
         let message = format!("{} must be a number, got {}", place(row), column.shown(row));
         Report::of(*Diagnostic::error("E0705", message).help("correct the field, or remove the row"))
     })?;
-    match reals.iter().position(|x| !x.is_finite()) {
+    match (0..reals.len()).find(|&row| !reals[row].is_finite() && !column.missing.contains(&row)) {
         Some(row) => {
             let message = format!("{} must be a finite number, got {}", place(row), column.shown(row));
-            Err(Report::of(*Diagnostic::error("E0706", message).help("remove the row: a fit cannot use it")))
+            let help =
+                "remove the row: a fit cannot use it; if it stands for a missing value, declare it with --missing";
+            Err(Report::of(*Diagnostic::error("E0706", message).help(help)))
         }
         None => Ok(reals),
     }

@@ -138,8 +138,8 @@ impl Choice {
         if !self.without_derivative.is_empty() {
             return true;
         }
-        // One search that ended well is enough.
-        !last.best().is_some_and(|m| m.stopped.is_some_and(Stop::is_end) && !is_lost(problem, m))
+        // More searches help one that could not move, or that lost its way.
+        last.best().is_none_or(|m| m.stopped == Some(Stop::Stuck) || is_lost(problem, m))
     }
 
     /// Whether the result is chosen by the rows held out.

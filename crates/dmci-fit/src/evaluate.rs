@@ -1,7 +1,7 @@
 //! Losses of many points in one call of the model, with gradients, residuals and Jacobians.
 
 use crate::data::select;
-use crate::loss::{Measured, Term};
+use crate::loss::{Loss, Measured, Term};
 use crate::prior::Density;
 use crate::problem::{Problem, Rows};
 use crate::search::{Evaluation, Need};
@@ -111,7 +111,12 @@ impl Problem {
 
     /// What the sum over rows is divided by.
     pub(crate) fn divisor(&self, rows: &Rows) -> f64 {
-        if self.loss.is_mean() { sum_rows(rows.weight.iter().copied()) * self.targets.len() as f64 } else { 1.0 }
+        if !self.loss.is_mean() {
+            return 1.0;
+        }
+        let targets = self.targets.len();
+        let cells = rows.target.iter().enumerate().filter(|(_, y)| !y.is_nan());
+        sum_rows(cells.map(|(cell, _)| rows.weight[cell / targets]))
     }
 
     fn evaluation(&self, raw: &[f64], rows: &Rows, predictions: Predictions, need: Need) -> Evaluation {
@@ -125,6 +130,10 @@ impl Problem {
             .enumerate()
             .map(|(cell, &prediction)| {
                 let row = self.measured(rows, cell);
+                // What was not measured says nothing.
+                if row.target.is_nan() {
+                    return Term::default();
+                }
                 self.loss.term(prediction, row, &self.noise, &sets[rows.group[cell / outputs]])
             })
             .collect();
@@ -156,7 +165,11 @@ impl Problem {
             let mut by_value: Vec<f64> = (0..n)
                 .map(|j| {
                     let slope = |c: usize| rows.weight[c / outputs] * terms[c].by_prediction;
-                    sum_rows(cells().map(|c| slope(c) * predictions.gradients[c * n + j])) / divisor
+                    let term = |c: usize| {
+                        // A row that does not count must not spoil the sum, whatever the program gives for it.
+                        if slope(c) == 0.0 { 0.0 } else { slope(c) * predictions.gradients[c * n + j] }
+                    };
+                    sum_rows(cells().map(term)) / divisor
                 })
                 .collect();
             for (k, index) in self.noise.indices().into_iter().enumerate() {
@@ -196,6 +209,10 @@ impl Problem {
         let mut scaled = vec![0.0; n];
         for (cell, (&prediction, row)) in predictions.values.iter().zip(out.jacobian.chunks_mut(raws)).enumerate() {
             let measured = self.measured(rows, cell);
+            if measured.target.is_nan() {
+                out.residuals.push(0.0);
+                continue;
+            }
             let factor = rows.weight[cell / outputs] * self.loss.square_factor(measured.sigma) / divisor;
             let factor = sqrt(factor);
             out.residuals.push(factor * (prediction - measured.target));
@@ -211,6 +228,29 @@ impl Problem {
         self.model.evaluate(&self.layout.values(raw, group), columns, Want::Values)
     }
 
+    /// The first target of rows of inputs, each with its standard error as far as parameters are uncertain;
+    /// NaN without covariances of raw numbers.
+    pub fn predict_with_error(
+        &self,
+        raw: &[f64],
+        columns: &[Column],
+        covariance: Option<&[f64]>,
+    ) -> Result<Vec<(f64, f64)>, Report> {
+        let (n, raws, outputs) = (self.layout.values, self.layout.raws, self.outputs);
+        let Some(covariance) = covariance else {
+            let batch = self.predict(raw, 0, columns)?;
+            return Ok(batch.values.iter().step_by(outputs).map(|&y| (y, f64::NAN)).collect());
+        };
+        let batch = self.model.evaluate(&self.layout.values(raw, 0), columns, Want::Gradients)?;
+        let row = |(i, &y): (usize, &f64)| {
+            let mut slope = vec![0.0; raws];
+            self.layout.pull_back(raw, 0, &batch.gradients[i * outputs * n..][..n], &mut slope);
+            let variance: f64 = (0..raws * raws).map(|k| slope[k / raws] * covariance[k] * slope[k % raws]).sum();
+            (y, sqrt(variance))
+        };
+        Ok(batch.values.iter().step_by(outputs).enumerate().map(row).collect())
+    }
+
     /// Predictions for rows of the table, all targets of a row one after the other.
     pub fn predictions(&self, raw: &[f64], rows: &Rows) -> Result<Vec<f64>, Report> {
         if rows.is_empty() {
@@ -220,7 +260,12 @@ impl Problem {
         let values = self.lanes(std::slice::from_ref(&raw.to_vec()), rows, Need::Loss, &mut batch)?;
         let values = values.map_or(batch.values, |(values, _)| values);
         let (outputs, targets) = (self.outputs, self.targets.len());
-        Ok(values.chunks(outputs).flat_map(|row| &row[..targets]).copied().collect())
+        let mut list: Vec<f64> = values.chunks(outputs).flat_map(|row| &row[..targets]).copied().collect();
+        if self.loss == Loss::Binomial {
+            // What is measured are successes; what the program gives is their probability.
+            list.iter_mut().enumerate().for_each(|(cell, p)| *p *= rows.trials[cell / targets]);
+        }
+        Ok(list)
     }
 }
 

@@ -1,13 +1,14 @@
 //! What is to be fitted: a program, its parameters, and the rows that it must predict.
 
 use crate::binding::{
-    Bound, bind_columns, check_program, find_column, groups, noise, parameters, priors, with_procedure,
+    Bound, bind_columns, check_program, find_column, groups, marks, noise, parameters, priors, with_procedure,
 };
 use crate::data::{Table, select};
 use crate::layout::Layout;
 use crate::loss::{Loss, Noise};
+use crate::objective::Series;
 use crate::prior::Density;
-use crate::split::split_rows;
+use crate::split::{Holdout, split};
 use crate::transform::Transform;
 use dmci::{
     Batch, Cancel, Column, Diagnostic, Model, ModelOptions, Parameter, ParameterKind, Program, Report, RunOptions,
@@ -20,8 +21,8 @@ pub struct ProblemOptions {
     /// Mode, limits, seed, cancel flag. Bindings of parameters move their starts; other bindings are
     /// constants of the program.
     pub run: RunOptions,
-    /// The share of rows that is kept out of the fit and scored afterwards.
-    pub holdout: Option<f64>,
+    /// The rows that are kept out of the fit and scored afterwards.
+    pub holdout: Holdout,
     /// What is made small.
     pub loss: Loss,
     /// The column whose numbers multiply the loss of each row.
@@ -30,6 +31,10 @@ pub struct ProblemOptions {
     pub sigma: Option<String>,
     /// The column of trials, for the binomial loss.
     pub trials: Option<String>,
+    /// The column of groups whose series an objective program sees one by one.
+    pub group: Option<String>,
+    /// The parameters that are fitted, if not all: the others stay at their starts.
+    pub only: Option<Vec<String>>,
 }
 
 /// Some rows of a table, as a model takes them.
@@ -90,6 +95,8 @@ pub struct Problem {
     pub warnings: Report,
     /// How raw numbers become parameters.
     pub layout: Layout,
+    /// What an objective program sees.
+    pub series: Option<Series>,
     /// The densities that the schema gives, with the first number of their parameter in a set, how many
     /// numbers it has, and whether every group has its own.
     pub(crate) priors: Vec<(Density, usize, usize, bool)>,
@@ -107,7 +114,7 @@ pub struct Problem {
 impl Problem {
     /// Binds the columns of a table to the names of a program. Several targets have commas between them.
     pub fn new(program: Program, table: &Table, target: &str, options: ProblemOptions) -> Result<Problem, Report> {
-        let ProblemOptions { mut run, holdout, loss, weights, sigma, trials } = options;
+        let ProblemOptions { mut run, holdout, loss, weights, sigma, trials, only, .. } = options;
         let names = dmci::Interpreter::shared().names(&program)?;
         let targets: Vec<String> = target.split(',').map(|t| t.trim().to_string()).collect();
         let aside = [weights, sigma, trials];
@@ -121,25 +128,26 @@ impl Problem {
         }
         let declared = names.schema.parameters.iter().map(|p| &p.name);
         check_program(&walked, &run, declared.chain(bound.inputs.iter().map(|(name, _)| name)), table, &targets)?;
-        let (parameters, fixed) = parameters(&program, &names.schema, &mut run)?;
+        let (parameters, fixed) = parameters(&program, &names.schema, &mut run, only.as_deref())?;
         run.bindings.extend(fixed.iter().map(|p| (p.name.clone(), p.datum())));
-        let (group_names, group) = groups(&program, &parameters, table)?;
+        let (group_names, group) = groups(&program, &parameters, table, None)?;
         let transforms: Vec<Transform> = parameters.iter().map(Transform::of).collect();
         let is_grouped = |p: &Parameter| p.per.is_some();
         let layout =
             Layout::new(transforms.iter().copied().zip(parameters.iter().map(is_grouped)), group_names.len().max(1));
         let noise = noise(&program, &loss, &names, &parameters, &layout, &aside)?;
-        let mut start = Vec::new();
-        for (parameter, block) in parameters.iter().zip(&layout.blocks) {
-            let raw = raw_start(&program, parameter, block.transform)?;
-            (0..if block.per_group { layout.groups } else { 1 }).for_each(|_| start.extend(&raw));
-        }
+        let start = group_starts(&program, &parameters, &layout)?;
         let priors = priors(&program, &loss, &parameters, &layout)?;
         let warnings = constant_target(table, &targets, &bound);
         let (inputs, columns): (Vec<String>, Vec<Column>) = bound.inputs.iter().cloned().unzip();
         let params = parameters.iter().map(|p| (p.name.clone(), p.datum())).collect();
         let input_names: Vec<&str> = inputs.iter().map(String::as_str).collect();
-        let (fitted, held) = split_rows(table.rows, holdout.unwrap_or(0.0), run.seed);
+        // Rows without a value that the program reads take no part, and no share of what is held out.
+        let usable: Vec<usize> = (0..table.rows).filter(|r| bound.unusable.binary_search(r).is_err()).collect();
+        let marks = |column: &str| marks(table, column).map(|list| usable.iter().map(|&r| list[r]).collect());
+        let (fitted, held) = split(usable.len(), &holdout, run.seed, &marks)?;
+        let of_table = |part: Vec<usize>| part.into_iter().map(|i| usable[i]).collect::<Vec<usize>>();
+        let (fitted, held) = (of_table(fitted), of_table(held));
         let rows = |indices: Vec<usize>| Rows {
             columns: columns.iter().map(|c| select(c, &indices)).collect(),
             target: indices.iter().flat_map(|&r| bound.targets.iter().map(move |t| t[r])).collect(),
@@ -173,6 +181,7 @@ impl Problem {
             cancel,
             model,
             batch: Mutex::default(),
+            series: None,
         })
     }
 
@@ -234,7 +243,10 @@ impl Problem {
 
     /// How many numbers are predicted that were measured.
     pub fn measurements(&self) -> usize {
-        self.training.target.len()
+        match &self.series {
+            Some(series) => series.fitted.iter().sum(),
+            None => self.training.target.iter().filter(|y| !y.is_nan()).count(),
+        }
     }
 
     /// Whether the program's value is what is made small.
@@ -263,6 +275,16 @@ impl Problem {
     }
 }
 
+/// The raw numbers of the starts of all parameters, for every group.
+pub(crate) fn group_starts(program: &Program, parameters: &[Parameter], layout: &Layout) -> Result<Vec<f64>, Report> {
+    let mut start = Vec::new();
+    for (parameter, block) in parameters.iter().zip(&layout.blocks) {
+        let raw = raw_start(program, parameter, block.transform)?;
+        (0..if block.per_group { layout.groups } else { 1 }).for_each(|_| start.extend(&raw));
+    }
+    Ok(start)
+}
+
 fn raw_start(program: &Program, parameter: &Parameter, transform: Transform) -> Result<Vec<f64>, Report> {
     transform.raws_of(&parameter.starts).ok_or_else(|| {
         let Parameter { name, kind, .. } = parameter;
@@ -279,8 +301,15 @@ fn shown(numbers: &[f64]) -> String {
 
 fn constant_target(table: &Table, names: &[String], bound: &Bound) -> Report {
     let mut report = Report::default();
-    for (name, target) in names.iter().zip(&bound.targets).filter(|(_, t)| t.iter().all(|y| *y == t[0])) {
-        let message = format!("{}: the target {name} is {} in every row", table.name, target[0]);
+    if !bound.unusable.is_empty() {
+        let message =
+            format!("{}: {} rows are left out, because something in them is missing", table.name, bound.unusable.len());
+        report.append(Report::of(*Diagnostic::warning("W0702", message)));
+    }
+    for (name, target) in names.iter().zip(&bound.targets) {
+        let mut present = target.iter().filter(|y| !y.is_nan());
+        let Some(first) = present.next().filter(|first| present.all(|y| y == *first)) else { continue };
+        let message = format!("{}: the target {name} is {first} in every row", table.name);
         let warning = Diagnostic::warning("W0701", message).help("a constant fits it; is it the right column?");
         report.append(Report::of(*warning));
     }

@@ -83,6 +83,8 @@ pub struct Fit {
     pub predictions: Vec<f64>,
     /// Predictions of the rows held out.
     pub held_out_predictions: Vec<f64>,
+    /// What an objective program calls `yhat`, as (row, prediction, whether the row was fitted).
+    pub series: Vec<(usize, f64, bool)>,
     /// The restart with the lowest loss.
     pub best: usize,
     /// All restarts of all stages.
@@ -133,9 +135,19 @@ pub(crate) fn result(
     let (stage, member) = members[best];
     let raw = member.result(&options.budget).map_or_else(|| problem.start().to_vec(), |r| r.0.clone());
     let mut warnings = problem.warnings.clone();
-    let uncertainty = uncertainty(problem, &raw)?;
+    let mut uncertainty = uncertainty(problem, &raw)?;
+    if let Some(u) = &mut uncertainty {
+        // A number that occurs in decisions only has no derivative; that says nothing about the data.
+        let decided = |name: &String| choice.without_derivative.contains(name);
+        u.directions.retain(|d| !d.moves.iter().all(|(name, _)| decided(name)));
+    }
     let (predictions, score) = predicted(problem, &raw, &problem.training, &mut warnings)?;
     let (held_out_predictions, held_out) = predicted(problem, &raw, &problem.held_out, &mut warnings)?;
+    let series = problem.series_predictions(&raw)?;
+    let (score, held_out) = match series_scores(problem, score.loss, &series) {
+        Some((score, held_out)) => (score, held_out),
+        None => (score, (!problem.held_out.is_empty() && held_out.loss.is_finite()).then_some(held_out)),
+    };
     if stage.optimizer.need() >= Need::Gradient {
         without_influence(problem, influence, choice, &mut warnings);
     }
@@ -150,11 +162,12 @@ pub(crate) fn result(
         trace: m.trace.clone(),
     });
     Ok(Fit {
-        parameters: fitted(problem, &raw, uncertainty.as_ref()),
+        parameters: fitted(problem, &raw, uncertainty.as_ref(), choice),
         start_loss: f64::NAN,
         criteria: criteria(problem, &score),
         score,
-        held_out: (!problem.held_out.is_empty() && held_out.loss.is_finite()).then_some(held_out),
+        held_out,
+        series,
         uncertainty,
         predictions,
         held_out_predictions,
@@ -168,7 +181,7 @@ pub(crate) fn result(
     })
 }
 
-fn fitted(problem: &Problem, raw: &[f64], uncertainty: Option<&Uncertainty>) -> Vec<Fitted> {
+fn fitted(problem: &Problem, raw: &[f64], uncertainty: Option<&Uncertainty>, choice: &Choice) -> Vec<Fitted> {
     let (values, starts, names) = (problem.values(raw), problem.values(problem.start()), problem.value_names());
     let mut at = 0;
     let mut list = Vec::new();
@@ -180,7 +193,7 @@ fn fitted(problem: &Problem, raw: &[f64], uncertainty: Option<&Uncertainty>) -> 
                 // The start as it is written, and not what is left of it after a way to raw space and back.
                 start: parameter.starts[(k - at) % parameter.starts.len()],
                 value: values[k],
-                sureness: uncertainty.map(|u| u.numbers[k]),
+                sureness: uncertainty.filter(|_| !choice.without_derivative.contains(&names[k])).map(|u| u.numbers[k]),
             })
             .collect();
         debug_assert_eq!(starts.len(), values.len());
@@ -212,6 +225,10 @@ fn fitted(problem: &Problem, raw: &[f64], uncertainty: Option<&Uncertainty>) -> 
 fn criteria(problem: &Problem, score: &Score) -> Option<Criteria> {
     let (count, k) = (problem.measurements(), problem.layout.raws);
     let rows = &problem.training;
+    if problem.is_objective() {
+        // An objective is taken for a negative log-likelihood; only its user knows whether it is one.
+        return Some(Criteria::new(-score.loss, k, count));
+    }
     if problem.loss.is_likelihood() {
         let constant: f64 = (0..count)
             .map(|c| {
@@ -228,7 +245,27 @@ fn criteria(problem: &Problem, score: &Score) -> Option<Criteria> {
     usable.then(|| Criteria::of_squares(sum, &weights, k, counted))
 }
 
+/// The scores of an objective program: of its predictions of the target, in the rows that were fitted and in
+/// those that were not. None if it is not one.
+fn series_scores(problem: &Problem, loss: f64, series: &[(usize, f64, bool)]) -> Option<(Score, Option<Score>)> {
+    let target = problem.series.as_ref()?.target.as_ref();
+    let nothing = Score { loss, rmse: f64::NAN, r2: None };
+    let Some((_, target)) = target.filter(|_| !series.is_empty()) else { return Some((nothing, None)) };
+    let score = |fitted: bool| {
+        let part: Vec<&(usize, f64, bool)> = series.iter().filter(|s| s.2 == fitted).collect();
+        let predictions: Vec<f64> = part.iter().map(|s| s.1).collect();
+        let measured: Vec<f64> = part.iter().map(|s| target[s.0]).collect();
+        let squares = predictions.iter().zip(&measured).map(|(p, y)| (p - y) * (p - y)).sum::<f64>();
+        let loss = if fitted { loss } else { squares / measured.len() as f64 };
+        (!measured.is_empty()).then(|| Score::of(loss, &predictions, &measured, 1))
+    };
+    Some((score(true).unwrap_or(nothing), score(false)))
+}
+
 fn predicted(problem: &Problem, raw: &[f64], rows: &Rows, warnings: &mut Report) -> Result<(Vec<f64>, Score), Report> {
+    if rows.is_empty() {
+        return Ok((Vec::new(), Score { loss: f64::NAN, rmse: f64::NAN, r2: None }));
+    }
     let predictions = problem.predictions(raw, rows)?;
     let outputs = problem.targets.len();
     let bad = predictions.iter().enumerate().filter(|(_, p)| !p.is_finite());
@@ -256,4 +293,27 @@ fn without_influence(problem: &Problem, influence: &[bool], choice: &Choice, war
             warnings.append(parameter.report(&problem.program, Diagnostic::warning("W0503", message).help(help)));
         }
     }
+}
+
+/// The program with the fitted values as the starts of its schema; a parameter that differs by group keeps
+/// its start. Fails if the program is not written as text.
+pub fn with_starts(problem: &Problem, fit: &Fit) -> Result<String, Report> {
+    let text = &problem.program.text;
+    let mut edits: Vec<(usize, usize, String)> = Vec::new();
+    for (parameter, block) in problem.parameters.iter().zip(&problem.layout.blocks) {
+        let (Some((start, end)), false) = (parameter.start_span(), block.per_group) else { continue };
+        let Some(fitted) = fit.parameters.iter().find(|p| p.name == parameter.name) else { continue };
+        let numbers: Vec<String> = fitted.numbers.iter().map(|n| format!("{:?}", n.value)).collect();
+        let new = if let [one] = &numbers[..] { one.clone() } else { format!("({})", numbers.join(" ")) };
+        edits.push((start as usize, end as usize, new));
+    }
+    edits.sort_by_key(|e| e.0);
+    let mut out = String::new();
+    let mut at = 0;
+    for (start, end, new) in edits {
+        out += &text[at..start];
+        out += &new;
+        at = end;
+    }
+    Ok(out + &text[at..])
 }

@@ -17,12 +17,13 @@ pub struct Score {
 impl Score {
     /// The score of predictions of so many targets, with a loss that is known.
     pub fn of(loss: f64, predictions: &[f64], target: &[f64], outputs: usize) -> Score {
-        let count = target.len() as f64;
-        let errors = sum_rows(predictions.iter().zip(target).map(|(p, y)| (p - y) * (p - y)));
+        let pairs = predictions.iter().zip(target).filter(|(_, y)| !y.is_nan());
+        let count = target.iter().filter(|y| !y.is_nan()).count() as f64;
+        let errors = sum_rows(pairs.map(|(p, y)| (p - y) * (p - y)));
         let mut variation = 0.0;
         for k in 0..outputs {
-            let column = || target.iter().skip(k).step_by(outputs);
-            let mean = sum_rows(column().copied()) / (count / outputs as f64);
+            let column = || target.iter().skip(k).step_by(outputs).filter(|y| !y.is_nan());
+            let mean = sum_rows(column().copied()) / column().count() as f64;
             variation += sum_rows(column().map(|y| (y - mean) * (y - mean)));
         }
         Score { loss, rmse: sqrt(errors / count), r2: (variation > 0.0).then(|| 1.0 - errors / variation) }

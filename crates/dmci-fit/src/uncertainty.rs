@@ -76,6 +76,9 @@ pub struct Uncertainty {
 /// A parameter alone would be known this much better.
 const WEAK: f64 = 1e4;
 
+/// A standard error of a raw number beyond which its sigmoid or softplus can be almost anything.
+const VAGUE: f64 = 5.0;
+
 /// Shares of the largest eigenvalue below which a direction is flat.
 const FLAT: f64 = 1e-14;
 
@@ -131,6 +134,15 @@ pub fn uncertainty(problem: &Problem, raw: &[f64]) -> Result<Option<Uncertainty>
     for i in 0..n {
         if verdicts[i] == Verdict::Identifiable && covariance[i * n + i] * diagonal[i] > WEAK {
             verdicts[i] = Verdict::Weakly;
+        }
+    }
+    // An interval that reaches far into both ends of a bounded kind says as good as nothing.
+    for (block, parameter) in problem.layout.blocks.iter().zip(&problem.parameters) {
+        let count = block.transform.raws() * if block.per_group { problem.layout.groups } else { 1 };
+        for i in (block.raw..block.raw + count).filter(|_| parameter.kind != dmci::ParameterKind::Free) {
+            if verdicts[i] == Verdict::Identifiable && covariance[i * n + i] > VAGUE * VAGUE {
+                verdicts[i] = Verdict::Weakly;
+            }
         }
     }
     let weak = (0..n).filter(|&k| is_flat(values[k]) || values[k] < 1.0 / WEAK).take(3);

@@ -5,8 +5,8 @@
 
 use dmci::{Datum, Mode, Program, RunOptions};
 use dmci_fit::{
-    AdamOptions, Budget, Fit, FitOptions, Loss, Member, Method, Need, Optimizer, Problem, ProblemOptions, Stop, Table,
-    Transform, Verdict, fit,
+    AdamOptions, Budget, Fit, FitOptions, Holdout, Loss, Member, Method, Need, Optimizer, Problem, ProblemOptions,
+    Stop, Table, Transform, Verdict, fit,
 };
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -169,7 +169,7 @@ fn rows_held_out_are_scored_and_not_fitted() {
     // One row is far off; held out, it changes nothing but its own score.
     let data = rows(|x| 2.0 * x);
     let program = "(params (a free 1.0)) (* a x)";
-    let options = ProblemOptions { holdout: Some(0.25), ..Default::default() };
+    let options = ProblemOptions { holdout: Holdout::Share(0.25), ..Default::default() };
     let held = problem(program, &data, "y", options.clone()).held_out.indices[0];
     let lines: Vec<String> = data
         .lines()
@@ -443,4 +443,130 @@ fn a_procedure_of_the_program_is_a_loss() {
     assert!((value(&fit, "a") - 2.0).abs() < 0.05 && value(&squares, "a") > 2.5, "{}", value(&fit, "a"));
     assert_eq!((fit.predictions.len(), fit.optimizer.0), (41, "lbfgs"));
     assert!((fit.predictions[40] - 5.0 * value(&fit, "a")).abs() < 1e-12);
+}
+
+/// A random walk seen through noise: the likelihood of a scalar Kalman filter, which names its predictions.
+const KALMAN: &str = "(params (q positive 0.5) (r positive 0.5))
+  (let loop ((k 0) (x 0.0) (P 10.0) (L 0.0) (predicted '()))
+    (if (= k (vlen y))
+        (result (loss L) (yhat (reverse predicted)))
+        (let* ((A (+ P q)) (S (+ A r)) (e (- (ref y k) x)) (K (/ A S)))
+          (loop (+ k 1) (+ x (* K e)) (* (- 1 K) A) (+ L (* 0.5 (+ (log S) (/ (* e e) S)))) (cons x predicted)))))";
+
+fn walk(groups: usize) -> String {
+    let mut data = String::from("cell,t,y\n");
+    for group in 0..groups {
+        let (mut state, mut seed) = (0.0, 11 + group as u64);
+        let mut draw = || {
+            dmci_fit::random::Stream::new(
+                {
+                    seed += 1;
+                    seed
+                },
+                0,
+            )
+            .normal()
+        };
+        for t in 0..150 {
+            state += 0.6 * draw();
+            data += &format!("c{group},{t},{:?}\n", state + 1.2 * draw());
+        }
+    }
+    data
+}
+
+#[test]
+fn an_objective_program_is_fitted_scored_and_rolled_on() {
+    let table = Table::from_csv("walk.csv", walk(1).as_bytes()).unwrap();
+    let options = ProblemOptions { holdout: Holdout::Tail(0.2), ..Default::default() };
+    let problem = Problem::objective(Program::new(KALMAN), &table, Some("y"), options).unwrap();
+    let fit = run(&problem, &FitOptions::default());
+    // True values: 0.36 and 1.44.
+    assert!((0.1..0.9).contains(&value(&fit, "q")) && (0.9..2.2).contains(&value(&fit, "r")), "{:?}", fit.parameters);
+    assert_eq!(fit.uncertainty.as_ref().unwrap().method, "hessian");
+    assert_eq!((fit.series.len(), fit.series.iter().filter(|s| s.2).count()), (150, 120));
+    assert!(fit.score.r2.unwrap() > 0.3 && fit.held_out.unwrap().rmse < 3.0);
+    let whole = Problem::objective(Program::new(KALMAN), &table, None, Default::default()).unwrap();
+    let results = whole.results(&fit.raw, 0).unwrap();
+    assert_eq!(results.iter().map(|r| r.0.as_str()).collect::<Vec<_>>(), ["loss", "yhat"]);
+}
+
+#[test]
+fn the_objectives_of_groups_add_up() {
+    let table = Table::from_csv("walk.csv", walk(3).as_bytes()).unwrap();
+    let grouped = ProblemOptions { group: Some("cell".into()), ..Default::default() };
+    let problem = Problem::objective(Program::new(KALMAN), &table, Some("y"), grouped.clone()).unwrap();
+    let together = problem.evaluate(&[problem.start().to_vec()], Need::Gradient).unwrap().remove(0);
+    let mut sum = 0.0;
+    for group in ["c0", "c1", "c2"] {
+        let lines: Vec<String> =
+            walk(3).lines().filter(|l| l.starts_with("cell") || l.starts_with(group)).map(String::from).collect();
+        let table = Table::from_csv("one.csv", lines.join("\n").as_bytes()).unwrap();
+        let one = Problem::objective(Program::new(KALMAN), &table, None, Default::default()).unwrap();
+        sum += one.evaluate(&[one.start().to_vec()], Need::Loss).unwrap().remove(0).loss;
+    }
+    assert!((together.loss - sum).abs() < 1e-9 * sum.abs());
+    // With a parameter that differs by group, each group has its own.
+    let own = KALMAN.replace("(r positive 0.5)", "(r positive 0.5 (per cell))");
+    let problem = Problem::objective(Program::new(&own), &table, Some("y"), grouped).unwrap();
+    let fit = run(&problem, &FitOptions::default());
+    assert_eq!(problem.value_names(), ["q", "r[c0]", "r[c1]", "r[c2]"]);
+    assert!(fit.score.loss <= together.loss && fit.series.len() == 450);
+}
+
+#[test]
+fn only_some_parameters_are_fitted() {
+    let program = "(params (a free 1.0) (b free 7.0)) (+ (* a x) b)";
+    let options = ProblemOptions { only: Some(vec!["a".into()]), ..Default::default() };
+    let fit = run(&problem(program, &rows(|x| 2.0 * x + 7.0), "y", options), &FitOptions::default());
+    assert!((value(&fit, "a") - 2.0).abs() < 1e-9 && fit.parameters[1].fixed && value(&fit, "b") == 7.0);
+}
+
+#[test]
+fn missing_values_are_left_out() {
+    let data = b"t,u,v\n0.0,1.0,NA\n1.0,NA,1.5\n2.0,5.0,1.0\nNA,7.0,0.5\n3.0,7.0,0.5\n4.0,NA,NA\n";
+    let table = Table::from_bytes("gaps.csv", data, &["NA".to_string()]).unwrap();
+    let program = "(params (a free 0.0) (b free 0.0) (c free 0.0)) (list (+ a (* b t)) (+ (* 2 a) (* c t)))";
+    let problem = Problem::new(Program::new(program), &table, "u,v", Default::default()).unwrap();
+    assert_eq!((problem.training.len(), problem.measurements()), (4, 6));
+    let fit = run(&problem, &FitOptions::default());
+    for (name, expected) in [("a", 1.0), ("b", 2.0), ("c", -0.5)] {
+        assert!((value(&fit, name) - expected).abs() < 1e-9, "{name} is {}", value(&fit, name));
+    }
+    assert_eq!(fit.warnings.diagnostics[0].code, "W0702");
+}
+
+/// Files that NumPy has written (`scripts/numpy-tables.py`).
+#[test]
+fn tables_of_numpy_are_read() {
+    let read = |file: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/numpy").join(file);
+        Table::from_bytes(file, &std::fs::read(path).unwrap(), &[])
+    };
+    let names = |t: &Table| t.columns.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
+    for file in ["stored.npz", "packed.npz"] {
+        let t = read(file).unwrap();
+        assert_eq!((names(&t), t.rows), (vec!["t".to_string(), "n".into(), "y".into()], 4), "{file}");
+        assert_eq!(t.column("y").unwrap().reals().unwrap(), [1.5, -2.25, 1e300, 0.0]);
+        assert_eq!(t.column("n").unwrap().shown(1), "-7", "integers stay exact");
+        assert_eq!(t.column("t").unwrap().reals().unwrap(), [0.0, 0.5, 1.0, 1.5]);
+    }
+    let t = read("matrix.npy").unwrap();
+    assert_eq!((names(&t), t.rows), (vec!["x0".to_string(), "x1".into()], 3));
+    assert_eq!(t.column("x1").unwrap().reals().unwrap(), [1.0, 3.0, 5.0]);
+    assert_eq!(read("fortran.npy").unwrap().column("x1").unwrap().reals().unwrap(), [1.0, 3.0, 5.0]);
+    let t = read("fields.npy").unwrap();
+    assert_eq!(
+        (names(&t), t.column("b").unwrap().reals().unwrap()),
+        (vec!["a".to_string(), "b".into()], vec![0.5, 1.5])
+    );
+    // Damaged files are refused, wherever they end.
+    let whole = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/numpy/packed.npz")).unwrap();
+    for end in 0..whole.len() {
+        assert!(Table::from_bytes("cut.npz", &whole[..end], &[]).is_err());
+    }
+    let matrix = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/numpy/matrix.npy")).unwrap();
+    for end in 0..matrix.len() {
+        assert!(Table::from_bytes("cut.npy", &matrix[..end], &[]).is_err());
+    }
 }

@@ -85,8 +85,9 @@ pub struct Parameter {
     pub prior: Option<Prior>,
     /// All other options, by their first words: `unit` for `(unit "kg")`.
     pub options: Vec<String>,
-    /// Where it is declared.
+    /// Where it is declared, and where its start stands.
     span: Option<(u32, u32)>,
+    start_span: Option<(u32, u32)>,
 }
 
 impl Parameter {
@@ -104,6 +105,7 @@ impl Parameter {
             prior: None,
             options: Vec::new(),
             span: None,
+            start_span: None,
         }
     }
 
@@ -143,6 +145,11 @@ impl Parameter {
             self.starts = numbers;
         }
         fits
+    }
+
+    /// Where its start stands in the text of the program, if it is written there.
+    pub fn start_span(&self) -> Option<(u32, u32)> {
+        self.start_span
     }
 
     /// The names of its numbers: `w.0`, `F.1.2`, or its own.
@@ -226,6 +233,8 @@ fn parameter(heap: &Heap, entry: Value) -> Option<Parameter> {
         ..Parameter::new(name, ParameterKind::Unknown, *numbers.first()?)
     };
     parameter.starts = numbers;
+    let start_cell = heap.cdr(entry).and_then(|cell| heap.cdr(cell));
+    parameter.start_span = start_cell.filter(|_| start.is_some()).and_then(|c| heap.pair_span(c)).map(|span| span.car);
     let size = match shape {
         Shape::Scalar => 1,
         Shape::Vector(n) | Shape::Matrix(_, n) => n as usize,

@@ -15,13 +15,16 @@ Examples:
   dmci fit model.scm --data rows.csv --target y --set k=2.5 --optimizer adam --epochs 5000 --rate 0.01
   dmci fit -e '(params (a free 1.0) (b positive 1.0)) (* a (exp (- (* b t))))' --data rows.csv --target y
   dmci fit model.scm --data rows.csv --target y --checkpoint fit.state --resume
+  dmci fit likelihood.scm --data series.csv --objective --target y --holdout tail:0.2
+  dmci fit -e '(* 2.0 (exp (* -0.1 t)))' --params literals --data rows.csv --target y --write new.scm
 
 The program predicts one row. Columns bind the names that it uses and does not define, and
 (params (name kind start option ...) ...) declares what is fitted. Kinds are free, positive, unit
 (0 to 1), signed-unit (-1 to 1), (bounded low high), (vector n), (matrix m n), (cholesky n) and
 (simplex n). Behind the start may stand how large the values are, as in (mass positive 2000.0 1000),
 the word fixed, and (per COLUMN) for a parameter that differs by group. --set moves the start of a
-parameter.
+parameter. With --objective the program gives what is made small, such as a likelihood: columns are arrays
+(ref y k), and (result (loss L) (yhat ys)) names predictions besides.
 
 Optimisers: lm (least squares), lbfgs, adam, cma, de, es, fd (finite differences), random. auto chooses by
 the shape of the problem and says why; portfolio tries several, cheap ones first. Losses: mse, sse, mae,
@@ -48,6 +51,9 @@ pub struct Fit {
     /// The column on the horizontal axis; by default the first that the program reads
     #[arg(long, value_name = "COLUMN")]
     pub x: Option<String>,
+    /// Write the program with its fitted starts or literals
+    #[arg(long, value_name = "MODEL.scm")]
+    pub write: Option<PathBuf>,
     /// Write the best loss of every search after every epoch to a CSV file
     #[arg(long, value_name = "TRACE.csv")]
     pub trace: Option<PathBuf>,
@@ -68,12 +74,30 @@ pub struct Fit {
 /// What is fitted to what.
 #[derive(ClapArgs, Debug)]
 pub struct DataArgs {
-    /// A CSV file with a header line
+    /// A table: .csv or .tsv with a header line, .npy or .npz
     #[arg(long, value_name = "FILE")]
     pub data: PathBuf,
     /// The column that the program must predict; of several, with commas, it gives a list
-    #[arg(long, value_name = "COLUMN")]
-    pub target: String,
+    #[arg(long, value_name = "COLUMN", required_unless_present = "objective")]
+    pub target: Option<String>,
+    /// The program's own value is made small: it sees whole columns as arrays
+    #[arg(long, conflicts_with_all = ["loss", "weights", "sigma", "trials"])]
+    pub objective: bool,
+    /// The column of groups; an objective program is run for each of them
+    #[arg(long, value_name = "COLUMN", requires = "objective")]
+    pub group: Option<String>,
+    /// Fields that stand for a missing value, with commas between them: NA or 'NA,'
+    #[arg(long, value_name = "WORDS")]
+    pub missing: Option<String>,
+    /// `literals`: fit the real literals of a program that has no (params ...)
+    #[arg(long, value_name = "literals", value_parser = ["literals"])]
+    pub params: Option<String>,
+    /// Fit only these parameters, with commas between them; the others stay where they start
+    #[arg(long, value_name = "NAMES")]
+    pub only: Option<String>,
+    /// Start where another fit ended
+    #[arg(long, value_name = "FIT.json")]
+    pub start_from: Option<PathBuf>,
     /// What is made small
     #[arg(long, value_name = "LOSS", default_value = "mse")]
     pub loss: String,
@@ -92,9 +116,9 @@ pub struct DataArgs {
     /// The column of numbers of trials, for binomial
     #[arg(long, value_name = "COLUMN")]
     pub trials: Option<String>,
-    /// The share of rows that is not fitted, only scored: 0.3
-    #[arg(long, value_name = "SHARE", value_parser = quantity::share)]
-    pub holdout: Option<f64>,
+    /// Rows that are not fitted, only scored: 0.3, tail:0.3, column:test, range:t:10:20 or fold:2/5
+    #[arg(long, value_name = "ROWS")]
+    pub holdout: Option<String>,
 }
 
 /// How it is searched.

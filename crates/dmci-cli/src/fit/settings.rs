@@ -4,7 +4,7 @@ use crate::args::fit::{DataArgs, Fit as Arguments, SearchArgs};
 use crate::output;
 use dmci::Report;
 use dmci_fit::search::{CmaOptions, DifferentialOptions, EvolutionOptions, SamplingOptions};
-use dmci_fit::{Budget, FitOptions, Loss, Method, Optimizer};
+use dmci_fit::{Budget, FitOptions, Holdout, Loss, Method, Optimizer};
 
 /// More searches than this would fill the memory.
 const MAX_RESTARTS: u64 = 100_000;
@@ -22,6 +22,18 @@ pub fn loss(args: &DataArgs) -> Result<Loss, Report> {
             Err(output::usage_error(message, "remove it, or choose the loss that it belongs to"))
         }
     }
+}
+
+/// The rows that are held out.
+pub fn holdout(text: Option<&str>) -> Result<Holdout, Report> {
+    let Some(text) = text else { return Ok(Holdout::None) };
+    Holdout::parse(text).ok_or_else(|| {
+        let message = format!("expected rows to hold out, got --holdout {text}");
+        output::usage_error(
+            message,
+            "write a share such as 0.3, tail:0.3, column:NAME, range:NAME:LOW:HIGH or fold:2/5",
+        )
+    })
 }
 
 /// How a fit searches.

@@ -12,10 +12,17 @@ const MOST_NUMBERS: usize = 40;
 pub fn table(problem: &Problem, fit: &Fit) -> String {
     let mut text = parameters(fit);
     let at_start = format!("loss {} (at the start {})", digits(fit.score.loss, 5), digits(fit.start_loss, 5));
-    text += &format!("\n{at_start}, {}, {} rows\n", scores(&fit.score), problem.training.len());
+    let (fitted, held) = match &problem.series {
+        Some(series) => {
+            let all: usize = series.rows.iter().map(Vec::len).sum();
+            (problem.measurements(), all - problem.measurements())
+        }
+        None => (problem.training.len(), problem.held_out.len()),
+    };
+    text += &format!("\n{at_start}{}, {fitted} rows\n", scores(&fit.score));
     if let Some(score) = &fit.held_out {
-        let rows = problem.held_out.len();
-        text += &format!("held out: loss {}, {}, {rows} rows\n", digits(score.loss, 5), scores(score));
+        let rows = held;
+        text += &format!("held out: loss {}{}, {rows} rows\n", digits(score.loss, 5), scores(score));
     }
     if let Some(c) = &fit.criteria {
         let aicc = c.aicc.map_or(String::new(), |aicc| format!(", AICc {}", digits(aicc, 6)));
@@ -76,8 +83,9 @@ fn together(direction: &Direction) -> String {
 }
 
 fn scores(score: &Score) -> String {
-    let r2 = score.r2.map_or(String::new(), |r2| format!("R2 {}, ", digits(r2, 6)));
-    format!("{r2}RMSE {}", digits(score.rmse, 5))
+    let r2 = score.r2.map_or(String::new(), |r2| format!(", R2 {}", digits(r2, 6)));
+    let rmse = if score.rmse.is_nan() { String::new() } else { format!(", RMSE {}", digits(score.rmse, 5)) };
+    format!("{r2}{rmse}")
 }
 
 /// What happened, in one line.

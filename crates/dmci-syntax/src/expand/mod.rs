@@ -30,6 +30,7 @@ mod params;
 mod program;
 mod quasi;
 mod records;
+mod results;
 mod scope;
 mod special;
 pub mod starts;
