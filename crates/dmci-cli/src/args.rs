@@ -1,7 +1,10 @@
 //! The command line as data: options, help and examples.
 
+pub mod fit;
+
 use crate::quantity;
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use fit::{FIT_EXAMPLES, Fit};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -190,6 +193,7 @@ const EVAL_EXAMPLES: &str = "\
 Examples:
   dmci eval model.scm --data rows.csv
   dmci eval model.scm --data rows.csv --set a=1.5 --grad --out results.csv
+  dmci eval --fit fit.json --data new.csv
 
 Columns bind the names that the program mentions. A column is exact if all its fields are integers,
 real if all are numbers, and text otherwise. Rows that fail are reported and give nan.";
@@ -198,12 +202,15 @@ real if all are numbers, and text otherwise. Rows that fail are reported and giv
 #[derive(ClapArgs, Debug)]
 pub struct Eval {
     #[command(flatten)]
-    pub program: ProgramArgs,
+    pub program: OptionalProgram,
     #[command(flatten)]
     pub options: RunArgs,
-    /// A CSV file with a header line
+    /// A table: .csv or .tsv with a header line, .npy or .npz
     #[arg(long, value_name = "FILE")]
     pub data: PathBuf,
+    /// The program and the parameters of a fit that dmci fit --out has written
+    #[arg(long, value_name = "FIT.json")]
+    pub fit: Option<PathBuf>,
     /// Derivatives by the parameters too: --wrt, or (params ...), or the reals of --set
     #[arg(long)]
     pub grad: bool,
@@ -220,68 +227,15 @@ pub struct Eval {
     pub out: Option<PathBuf>,
 }
 
-const FIT_EXAMPLES: &str = "\
-Examples:
-  dmci fit model.scm --data rows.csv --target y
-  dmci fit model.scm --data rows.csv --target y --plot fit.svg --out fit.json
-  dmci fit model.scm --data rows.csv --target y --restarts 20 --seed 1 --holdout 0.3
-  dmci fit model.scm --data rows.csv --target y --set k=2.5 --epochs 5000 --rate 0.01
-  dmci fit -e '(params (a free 1.0) (b positive 1.0)) (* a (exp (- (* b t))))' --data rows.csv --target y
-
-The program predicts one row. Columns bind the names that it uses and does not define, and
-(params (name kind start option ...) ...) declares what is fitted. Kinds are free, positive, unit
-(0 to 1), signed-unit (-1 to 1) and (bounded low high). Behind the start may stand how large the
-values are, as in (mass positive 2000.0 1000), and the word fixed. --set moves the start of a parameter.
-
-The mean squared error is made small by Adam. When it no longer falls, the rate is lowered four times
-before the fit ends. Ctrl-C ends it at once and shows the best so far.";
-
-/// Arguments of `fit`.
+/// Where a program comes from, if not from a fit.
 #[derive(ClapArgs, Debug)]
-pub struct Fit {
-    #[command(flatten)]
-    pub program: ProgramArgs,
-    #[command(flatten)]
-    pub options: RunArgs,
-    /// A CSV file with a header line
-    #[arg(long, value_name = "FILE")]
-    pub data: PathBuf,
-    /// The column that the program must predict
-    #[arg(long, value_name = "COLUMN")]
-    pub target: String,
-    /// Most steps of a search
-    #[arg(long, value_name = "N", default_value = "2000", value_parser = quantity::count)]
-    pub epochs: u64,
-    /// Length of a step at first
-    #[arg(long, value_name = "R", default_value = "0.05", value_parser = quantity::positive)]
-    pub rate: f64,
-    /// Steps without progress before the rate is lowered
-    #[arg(long, value_name = "N", default_value = "40", value_parser = quantity::count)]
-    pub patience: u64,
-    /// Shorten gradients to this length
-    #[arg(long, value_name = "LENGTH", value_parser = quantity::positive)]
-    pub clip: Option<f64>,
-    /// Searches: the first starts at the program's values, the others around them, as --seed decides
-    #[arg(long, value_name = "M", default_value = "1", value_parser = quantity::count)]
-    pub restarts: u64,
-    /// The share of rows that is not fitted, only scored: 0.3
-    #[arg(long, value_name = "SHARE", value_parser = quantity::share)]
-    pub holdout: Option<f64>,
-    /// Write the result to a JSON file
-    #[arg(long, value_name = "FIT.json")]
-    pub out: Option<PathBuf>,
-    /// Draw data, fit and residuals
-    #[arg(long, value_name = "PLOT.svg")]
-    pub plot: Option<PathBuf>,
-    /// The column on the horizontal axis; by default the first that the program reads
-    #[arg(long, value_name = "COLUMN")]
-    pub x: Option<String>,
-    /// Print one JSON object: {"schema": "dmci-fit-1", "parameters": {"a": {"value": ...}}, ...}
-    #[arg(long)]
-    pub json: bool,
-    /// No progress, no table, no chart
-    #[arg(long)]
-    pub quiet: bool,
+pub struct OptionalProgram {
+    /// A program in Scheme, an .ncg file, or - for standard input
+    #[arg(required_unless_present_any = ["expression", "fit"], conflicts_with = "fit")]
+    pub file: Option<PathBuf>,
+    /// The program itself
+    #[arg(short, long = "eval", value_name = "TEXT", allow_hyphen_values = true, conflicts_with_all = ["file", "fit"])]
+    pub expression: Option<String>,
 }
 
 const TAPE_EXAMPLES: &str = "\

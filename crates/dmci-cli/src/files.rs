@@ -1,15 +1,16 @@
 //! Tables from files, and results into files: whole, or not at all.
 
 use dmci::{Diagnostic, Report};
-use dmci_fit::Table;
+use dmci_fit::{Format, Table};
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Reads a CSV file; `-` is standard input.
-pub fn read_table(path: &Path) -> Result<Table, Report> {
+/// Reads a table; `-` is standard input, with commas. Fields that stand for a missing value are declared.
+pub fn read_table(path: &Path, missing: &[String]) -> Result<Table, Report> {
     if path == Path::new("-") {
-        return Table::from_csv("<stdin>", std::io::stdin().lock());
+        let format = Format { missing: missing.to_vec(), ..Format::default() };
+        return Table::from_text("<stdin>", std::io::stdin().lock(), &format);
     }
     let name = path.display().to_string();
     // Opening a folder succeeds on some systems, reading it does not.
@@ -17,7 +18,10 @@ pub fn read_table(path: &Path) -> Result<Table, Report> {
         true => Err(ErrorKind::IsADirectory.into()),
         false => Ok(file),
     });
-    Table::from_csv(&name, file.map_err(|error| cannot_read(&name, &error))?)
+    let mut bytes = Vec::new();
+    let read = file.and_then(|mut file| file.read_to_end(&mut bytes));
+    read.map_err(|error| cannot_read(&name, &error))?;
+    Table::from_bytes(&name, &bytes, missing)
 }
 
 /// The report of a file that cannot be read.

@@ -1,20 +1,21 @@
 //! `dmci fit`: parameters from data.
 
+mod checkpoint;
 mod progress;
+mod settings;
+pub mod stored;
 mod table;
 
-use crate::args::Fit as Arguments;
+use crate::args::fit::Fit as Arguments;
 use crate::source::Source;
 use crate::{files, options, output};
-use dmci::{Diagnostic, Report, RunOptions};
+use checkpoint::Keeper;
+use dmci::{Diagnostic, Program, Report, RunOptions};
 use dmci_fit::plot::{Picture, chart, svg};
-use dmci_fit::{AdamOptions, FitOptions, Patience, Problem, ProblemOptions};
+use dmci_fit::{Fit, Problem, ProblemOptions};
 use progress::Meter;
 use std::ops::ControlFlow;
 use std::path::Path;
-
-/// More searches than this would fill the memory.
-const MAX_RESTARTS: u64 = 100_000;
 
 /// Fits a program.
 pub fn fit(args: &Arguments) -> u8 {
@@ -25,18 +26,19 @@ pub fn fit(args: &Arguments) -> u8 {
 }
 
 fn run(args: &Arguments) -> Result<u8, Report> {
-    if args.restarts > MAX_RESTARTS {
-        let message = format!("expected at most {MAX_RESTARTS} restarts, got {}", args.restarts);
-        return Err(output::usage_error(message, "use several seeds, one after the other"));
-    }
+    let mut fit_options = settings::fit_options(args)?;
     check_outputs(args)?;
     let run = options::run_options(&args.options)?;
     let problem = problem(args, &run)?;
     options::stop_on_interrupt(&run.cancel);
-    let fit_options = fit_options(args);
+    let mut keeper = Keeper::new(args.checkpoint.as_deref());
+    if args.resume {
+        fit_options.resume = keeper.read()?;
+    }
     let mut meter = Meter::new(!args.quiet);
     let result = dmci_fit::fit(&problem, &fit_options, &mut |progress| {
         meter.show(progress);
+        keeper.keep(progress);
         if run.cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     meter.clear();
@@ -60,7 +62,25 @@ fn run(args: &Arguments) -> Result<u8, Report> {
     if let Some(path) = &args.plot {
         files::write(path, svg(&picture).as_bytes(), "--plot")?;
     }
+    if let Some(path) = &args.trace {
+        files::write(path, trace(&fit).as_bytes(), "--trace")?;
+    }
+    if let Some(path) = &args.write {
+        files::write(path, rewritten(args, &problem, &fit)?.as_bytes(), "--write")?;
+    }
+    keeper.result()?;
     Ok(if fit.was_interrupted() { 130 } else { 0 })
+}
+
+/// The best loss of every search after every epoch, as a table.
+fn trace(fit: &Fit) -> String {
+    let mut text = String::from("restart,optimizer,epoch,loss\n");
+    for (i, restart) in fit.restarts.iter().enumerate() {
+        for (epoch, loss) in restart.trace.iter().enumerate() {
+            text += &format!("{i},{},{epoch},{loss:?}\n", restart.optimizer);
+        }
+    }
+    text
 }
 
 /// Mistakes in the names of files are reported before anything is computed.
@@ -72,8 +92,15 @@ fn check_outputs(args: &Arguments) -> Result<(), Report> {
         let help = format!("write --plot {}", path.with_extension("svg").display());
         return Err(output::usage_error(message, help));
     }
-    let inputs = [args.program.file.as_deref(), Some(args.data.as_path())];
-    for (path, option) in [(&args.out, "--out"), (&args.plot, "--plot")] {
+    let inputs = [args.program.file.as_deref(), Some(args.data.data.as_path())];
+    let outputs = [
+        (&args.out, "--out"),
+        (&args.plot, "--plot"),
+        (&args.trace, "--trace"),
+        (&args.checkpoint, "--checkpoint"),
+        (&args.write, "--write"),
+    ];
+    for (path, option) in outputs {
         let Some(path) = path else { continue };
         files::check_place(path, option)?;
         if inputs.iter().flatten().any(|input| same_file(input, path)) {
@@ -89,10 +116,34 @@ fn same_file(a: &Path, b: &Path) -> bool {
 }
 
 fn problem(args: &Arguments, run: &RunOptions) -> Result<Problem, Report> {
-    let program = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
-    let table = files::read_table(&args.data)?;
-    let options = ProblemOptions { run: run.clone(), holdout: args.holdout };
-    let problem = Problem::new(program, &table, &args.target, options)?;
+    let mut program = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
+    if args.data.params.is_some() {
+        program = literals_of(&program)?;
+    }
+    let words = args.data.missing.iter().flat_map(|m| m.split(','));
+    let missing: Vec<String> = words.map(|w| w.trim().to_string()).collect();
+    let table = files::read_table(&args.data.data, &missing)?;
+    let mut run = run.clone();
+    if let Some(path) = &args.data.start_from {
+        // What the command line sets counts more than what another fit found.
+        let starts = stored::starts(path)?;
+        let given: Vec<String> = run.bindings.iter().map(|(name, _)| name.clone()).collect();
+        run.bindings.extend(starts.into_iter().filter(|(name, _)| !given.contains(name)));
+    }
+    let options = ProblemOptions {
+        run,
+        holdout: settings::holdout(args.data.holdout.as_deref())?,
+        loss: settings::loss(&args.data)?,
+        weights: args.data.weights.clone(),
+        sigma: args.data.sigma.clone(),
+        trials: args.data.trials.clone(),
+        group: args.data.group.clone(),
+        only: args.data.only.as_ref().map(|list| list.split(',').map(|n| n.trim().to_string()).collect()),
+    };
+    let problem = match &args.data.target {
+        target if args.data.objective => Problem::objective(program, &table, target.as_deref(), options)?,
+        target => Problem::new(program, &table, target.as_deref().unwrap_or_default(), options)?,
+    };
     if let Some(x) = &args.x {
         let column = dmci_fit::find_column(&table, x)?;
         if !problem.inputs.contains(x) || column.reals().is_err() {
@@ -104,12 +155,26 @@ fn problem(args: &Arguments, run: &RunOptions) -> Result<Problem, Report> {
     Ok(problem)
 }
 
-fn fit_options(args: &Arguments) -> FitOptions {
-    let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-    FitOptions {
-        adam: AdamOptions { rate: args.rate, clip: args.clip, ..AdamOptions::default() },
-        patience: Patience { epochs: count(args.epochs), patience: count(args.patience), ..Patience::default() },
-        more_restarts: count(args.restarts) - 1,
-        seed: args.options.seed,
+/// The program with its literals as parameters.
+fn literals_of(program: &Program) -> Result<Program, Report> {
+    let declared = !dmci::Interpreter::shared().names(program)?.schema.is_empty();
+    let found = dmci_fit::literals::literals(&program.text);
+    if declared || found.is_empty() {
+        let (message, help) = match declared {
+            true => ("declares its parameters already", "remove --params literals, or (params ...)"),
+            false => ("has no real literals", "write numbers with a point: 2.0 is fitted, 2 is not"),
+        };
+        return Err(Report::of(*Diagnostic::error("E0801", format!("{} {message}", program.name)).help(help)));
     }
+    Ok(dmci_fit::literals::parametrised(program))
+}
+
+/// The program with what was found in the place of what it started from.
+fn rewritten(args: &Arguments, problem: &Problem, fit: &Fit) -> Result<String, Report> {
+    let original = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
+    if args.data.params.is_some() {
+        let values: Vec<f64> = fit.parameters.iter().map(|p| p.value).collect();
+        return Ok(dmci_fit::literals::written_back(&original.text, &values));
+    }
+    dmci_fit::with_starts(problem, fit)
 }

@@ -34,6 +34,12 @@ pub fn positive(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "expected a number above 0 such as 0.05".into())
 }
 
+/// Any finite number.
+pub fn real(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|x: &f64| x.is_finite());
+    number.ok_or_else(|| "expected a number such as 0.001".into())
+}
+
 /// A number between 0 and 1.
 pub fn share(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|x: &f64| *x > 0.0 && *x < 1.0);

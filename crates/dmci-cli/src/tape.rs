@@ -1,11 +1,11 @@
 //! `dmci tape`: what is recorded of a program, and why.
 
 use crate::args::Tape;
-use crate::eval::Prepared;
+use crate::eval::{Prepared, numbers};
 use crate::grad::{failed, grad_options};
 use crate::output::{self, print_json};
 use crate::source::Source;
-use crate::{options, run};
+use crate::{files, options, run};
 use dmci::{Interpreter, ModelOptions, Report, TapeOptions, TapeReport, Want};
 use serde_json::json;
 
@@ -44,13 +44,18 @@ fn one(args: &Tape) -> Result<u8, Report> {
 /// All recordings for the rows of a table.
 fn many(args: &Tape) -> Result<u8, Report> {
     let Some(data) = &args.data else { return Ok(0) };
-    let prepared = Prepared::new(&args.program, &args.options, args.wrt.as_deref(), data)?;
-    let Prepared { program, run, params, inputs, columns } = prepared;
+    let run = options::run_options(&args.options)?;
+    let program = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
+    let table = files::read_table(data, &[])?;
+    let rows: Vec<usize> = (0..table.rows).collect();
+    options::stop_on_interrupt(&run.cancel);
+    let names = Interpreter::shared().names(&program)?;
+    let Prepared { run, params, inputs, columns } =
+        Prepared::new(&names, &table, run, args.wrt.as_deref(), &rows)?;
     let options = ModelOptions { explain: true, output: false, ..options::model_options(run, &args.switches) };
-    let names: Vec<&str> = params.iter().map(|p| p.0.as_str()).collect();
     let input_names: Vec<&str> = inputs.iter().map(String::as_str).collect();
-    let model = dmci::Model::new(program, &names, &input_names, options);
-    let theta: Vec<f64> = params.iter().map(|p| p.1).collect();
+    let theta: Vec<f64> = params.iter().flat_map(|p| numbers(&p.1)).collect();
+    let model = dmci::Model::with_params(program, params, &input_names, options);
     let mut batch = model.evaluate(&theta, &columns, Want::Gradients)?;
     let first = model.statistics();
     model.evaluate_into(&mut batch, &theta, &columns, Want::Gradients)?;

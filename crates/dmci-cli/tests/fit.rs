@@ -32,9 +32,11 @@ fn a_fit_shows_a_table_and_a_chart() {
     let ran = example(&[]);
     assert_eq!(ran.stderr, "", "progress is for terminals");
     for part in [
-        "parameter  kind      start  fitted",
+        "parameter  kind      start  fitted   error     95% interval",
         "gravity    positive  8      9.8",
         "R2 0.99",
+        "AICc -",
+        "lm: the loss is a sum of squares with derivatives",
         "@",
         "the loss no longer falls",
     ] {
@@ -73,21 +75,6 @@ fn json_holds_everything_and_out_writes_the_same() {
     assert_eq!(again, json, "the same seed gives the same bits");
 }
 
-/// The picture in the example's folder is what the command draws; `DMCI_BLESS=1` draws it anew.
-#[test]
-fn the_picture_of_the_example_is_what_the_command_draws() {
-    let space = Workspace::new("fit-plot");
-    let plot = space.path().join("fit.svg");
-    let ran = example(&["--quiet", "--plot", plot.to_str().unwrap()]);
-    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
-    let drawn = std::fs::read_to_string(&plot).unwrap();
-    let kept = root().join("examples/fit/bounce/fit.svg");
-    if std::env::var_os("DMCI_BLESS").is_some() {
-        std::fs::write(&kept, &drawn).unwrap();
-    }
-    assert!(std::fs::read_to_string(kept).unwrap() == drawn, "the picture has changed");
-}
-
 #[test]
 fn a_plot_has_data_fit_residuals_axes_and_a_legend() {
     let space = space("fit-elements");
@@ -100,7 +87,7 @@ fn a_plot_has_data_fit_residuals_axes_and_a_legend() {
     assert!(one.starts_with("<svg ") && one.ends_with("</svg>\n"));
     assert_eq!(one.matches("class=\"datum\"").count(), 3);
     assert_eq!(one.matches("class=\"residual\"").count(), 3);
-    assert_eq!(one.matches("<path ").count(), 2, "the curve and its key");
+    assert_eq!(one.matches("<path ").count(), 3, "the curve, its band and its key");
     for text in ["y over t", "line.scm fitted to rows.csv", ">data<", ">fit<", ">0.5<", ">2.0<", ">t<", ">y<"] {
         assert!(one.contains(text), "{text}\n{one}");
     }
@@ -162,7 +149,8 @@ fn a_fit_that_needs_a_scale_says_so() {
     let space = space("fit-scale");
     space.write("large.csv", "t,y\n1.0,3000.0\n2.0,6000.0\n3.0,9000.0\n");
     let fit = |program: &str| {
-        let ran = dmci(&["fit", "-e", program, "--data", "large.csv", "--target", "y"], "", space.path());
+        let args = ["fit", "-e", program, "--data", "large.csv", "--target", "y", "--optimizer", "adam"];
+        let ran = dmci(&args, "", space.path());
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         ran.stdout
     };
@@ -196,6 +184,8 @@ fn an_interrupt_prints_and_writes_the_best_so_far() {
         "rows.csv",
         "--target",
         "y",
+        "--optimizer",
+        "adam",
         "--epochs",
         "1G",
         "--rate",
@@ -223,4 +213,165 @@ fn the_readme_shows_the_program_of_the_example() {
     let program = read("examples/fit/bounce/model.scm");
     assert!(read("README.md").contains(program.trim_end()));
     assert!(read("README.md").contains("(examples/fit/bounce/fit.svg)"));
+}
+
+#[test]
+fn a_fit_is_read_back_by_eval() {
+    let space = space("fit-eval");
+    let fit = ["fit", "line.scm", "--data", "rows.csv", "--target", "y", "--quiet", "--out", "fit.json"];
+    assert_eq!(dmci(&fit, "", space.path()).code, 0);
+    let ran = dmci(&["eval", "--fit", "fit.json", "--data", "rows.csv"], "", space.path());
+    let json: Json = serde_json::from_str(&std::fs::read_to_string(space.path().join("fit.json")).unwrap()).unwrap();
+    let value = |name: &str| json["parameters"][name]["value"].as_f64().unwrap();
+    let predicted: Vec<f64> = ran.stdout.lines().skip(1).map(|l| l.parse().unwrap()).collect();
+    for (t, y) in predicted.iter().enumerate() {
+        assert_eq!(*y, value("b") + value("a") * t as f64, "{}", ran.stderr);
+    }
+    for key in ["engine", "program", "data"] {
+        assert_eq!(json[key]["hash"].as_str().unwrap().len(), 32, "{key}");
+    }
+    // Groups, tensors, and a table that was not fitted.
+    space.write("groups.csv", "site,t,y\nn,0,1\nn,1,2\nn,2,3\ns,0,2\ns,1,5\ns,2,8\n");
+    let program = "(params (w (vector 2) (0 1) (per site))) (+ (ref w 0) (* t (ref w 1)))";
+    let fit = ["fit", "-e", program, "--data", "groups.csv", "--target", "y", "--quiet", "--out", "g.json"];
+    let ran = dmci(&fit, "", space.path());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let scalar = program.replace("(w (vector 2) (0 1) (per site))", "(a free 0.0 (per site)) (b free 1.0 (per site))");
+    let scalar = scalar.replace("(ref w 0)", "a").replace("(ref w 1)", "b");
+    let fit = ["fit", "-e", &scalar, "--data", "groups.csv", "--target", "y", "--quiet", "--out", "g.json"];
+    assert_eq!(dmci(&fit, "", space.path()).code, 0);
+    space.write("new.csv", "site,t\ns,10\nn,10\n");
+    let ran = dmci(&["eval", "--fit", "g.json", "--data", "new.csv"], "", space.path());
+    let predicted: Vec<f64> = ran.stdout.lines().skip(1).map(|l| l.parse().unwrap()).collect();
+    assert!((predicted[0] - 32.0).abs() < 1e-6 && (predicted[1] - 11.0).abs() < 1e-6, "{}", ran.stdout);
+    space.write("other.csv", "site,t\nx,10\n");
+    let ran = dmci(&["eval", "--fit", "g.json", "--data", "other.csv"], "", space.path());
+    assert!(ran.code == 1 && ran.stderr.contains("group x, which was not fitted"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_objective_is_evaluated_beyond_its_data() {
+    let space = space("fit-objective");
+    let rows: Vec<String> = (0..20).map(|i| format!("{i},{:?}", 5.0 * 0.8f64.powi(i))).collect();
+    space.write("series.csv", format!("t,y\n{}\n", rows[..12].join("\n")));
+    space.write("longer.csv", format!("t,y\n{}\n", rows.join("\n")));
+    let program = "(params (a positive 3.0) (keep unit 0.5))
+        (let loop ((k 0) (x a) (L 0.0) (ys '()))
+          (if (= k (vlen y)) (result (loss L) (yhat (reverse ys)) (steps k))
+              (loop (+ k 1) (* keep x) (+ L (square (- (ref y k) x))) (cons x ys))))";
+    space.write("series.scm", program);
+    let args = ["fit", "series.scm", "--data", "series.csv", "--objective", "--target", "y", "--out", "o.json"];
+    let ran = dmci(&[&args[..], &["--holdout", "tail:0.25", "--plot", "o.svg"]].concat(), "", space.path());
+    assert!(
+        ran.code == 0 && ran.stdout.contains("9 rows") && ran.stdout.contains("held out"),
+        "{}",
+        ran.stdout + &ran.stderr
+    );
+    assert!(std::fs::read_to_string(space.path().join("o.svg")).unwrap().contains("class=\"shade\""));
+    let ran = dmci(&["eval", "--fit", "o.json", "--data", "longer.csv"], "", space.path());
+    assert!(
+        ran.stdout.starts_with("# loss ") && ran.stdout.contains("# steps 20.0\nyhat\n"),
+        "{}",
+        ran.stdout + &ran.stderr
+    );
+    assert_eq!(ran.stdout.lines().count(), 23);
+    // Only the first value is fitted again, from where the other fit ended.
+    let again = ["--only", "a", "--start-from", "o.json", "--json"];
+    let ran = dmci(&[&args[..], &again].concat(), "", space.path());
+    let json: Json = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(json["parameters"]["keep"]["fixed"], true);
+    assert!((json["parameters"]["keep"]["value"].as_f64().unwrap() - 0.8).abs() < 1e-3, "{json}");
+}
+
+#[test]
+fn literals_are_fitted_and_written_back() {
+    let space = space("fit-literals");
+    space.write("literal.scm", "; a line, 9.5\n(define slope 2.0)\n(+ (* slope t) -1.0)\n");
+    space.write("line.csv", "t,y\n0,1\n1,4\n2,7\n");
+    let args =
+        ["fit", "literal.scm", "--params", "literals", "--data", "line.csv", "--target", "y", "--write", "new.scm"];
+    let ran = dmci(&args, "", space.path());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let text = std::fs::read_to_string(space.path().join("new.scm")).unwrap();
+    assert!(
+        text.starts_with("; a line, 9.5\n(define slope 3.0") || text.starts_with("; a line, 9.5\n(define slope 2.99"),
+        "{text}"
+    );
+    let ran = dmci(&["eval", "new.scm", "--data", "line.csv"], "", space.path());
+    let last: f64 = ran.stdout.lines().last().unwrap().parse().unwrap();
+    assert!((last - 7.0).abs() < 1e-9, "{}", ran.stdout);
+    // A schema gets new starts.
+    let args = ["fit", "line.scm", "--data", "line.csv", "--target", "y", "--quiet", "--write", "fitted.scm"];
+    assert_eq!(dmci(&args, "", space.path()).code, 0);
+    let text = std::fs::read_to_string(space.path().join("fitted.scm")).unwrap();
+    assert!(text.starts_with("(params (a free 3.0") || text.starts_with("(params (a free 2.99"), "{text}");
+}
+
+/// A fit that is killed again and again, wherever it is, and goes on each time from its checkpoint. The model
+/// branches on its parameters, so that other paths are recorded after each restart.
+#[test]
+#[cfg(unix)]
+fn a_fit_that_is_killed_goes_on_to_the_same_bits() {
+    let space = space("fit-kill");
+    let program = "(params (a free 3.0) (b positive 2.0) (c free 0.4))
+        (define (walk n x) (if (= n 0) x (walk (- n 1) (if (< x c) (+ x (* a 0.01)) (- x (* b 0.02 x))))))
+        (+ (walk 60 t) (* b c))";
+    space.write("branch.scm", program);
+    let lines: Vec<String> =
+        (0..40).map(|i| format!("{:?},{:?}", f64::from(i) * 0.1, (f64::from(i) * 0.3).sin())).collect();
+    space.write("branch.csv", format!("t,y\n{}\n", lines.join("\n")));
+    let epochs = if std::env::var_os("DMCI_LONG").is_some() { "6000" } else { "1500" };
+    let kills = if std::env::var_os("DMCI_LONG").is_some() { 50 } else { 6 };
+    let base =
+        ["fit", "branch.scm", "--data", "branch.csv", "--target", "y", "--restarts", "5", "--seed", "4", "--epochs"];
+    let more = [epochs, "--patience", "1M", "--optimizer", "adam", "--quiet"];
+    let result = |json: &str| {
+        let mut json: Json = serde_json::from_str(&std::fs::read_to_string(space.path().join(json)).unwrap()).unwrap();
+        // Time and recorded paths are those of the last process.
+        let object = json.as_object_mut().unwrap();
+        object.remove("seconds");
+        object.remove("paths");
+        json
+    };
+    let whole = dmci(&[&base[..], &more, &["--out", "whole.json"]].concat(), "", space.path());
+    assert_eq!(whole.code, 0, "{}", whole.stderr);
+    let resume = ["--checkpoint", "state", "--resume", "--out", "resumed.json"];
+    let mut killed = 0;
+    let mut stream = dmci_fit::random::Stream::new(7, 7);
+    for _ in 0..kills {
+        let mut child = command(&[&base[..], &more, &resume].concat(), space.path()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(30 + stream.below(500) as u64));
+        killed += usize::from(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert!(killed >= kills / 2, "only {killed} of {kills} were still running");
+    let last = dmci(&[&base[..], &more, &resume].concat(), "", space.path());
+    assert_eq!(last.code, 0, "{}", last.stderr);
+    assert_eq!(result("resumed.json"), result("whole.json"));
+    // Another fit cannot go on from there.
+    let other = dmci(&[&base[..], &["77", "--optimizer", "lm", "--quiet"], &resume].concat(), "", space.path());
+    assert!(other.code == 1 && other.stderr.contains("E0905"), "{}", other.stderr);
+}
+
+#[test]
+fn a_trace_has_a_line_for_every_epoch_of_every_search() {
+    let space = space("fit-trace");
+    let args = [
+        "fit",
+        "line.scm",
+        "--data",
+        "rows.csv",
+        "--target",
+        "y",
+        "--quiet",
+        "--restarts",
+        "3",
+        "--trace",
+        "trace.csv",
+    ];
+    assert_eq!(dmci(&[&args[..], &["--optimizer", "adam", "--epochs", "10"]].concat(), "", space.path()).code, 0);
+    let text = std::fs::read_to_string(space.path().join("trace.csv")).unwrap();
+    assert_eq!(text.lines().count(), 1 + 3 * 11);
+    assert!(text.starts_with("restart,optimizer,epoch,loss\n0,adam,0,"));
 }

@@ -1,14 +1,28 @@
 //! From names to numbers: parameters from the schema, inputs and target from the table.
 
 use crate::data::{Table, TableColumn};
-use dmci::{Column, Datum, Diagnostic, Interpreter, Mode, Names, Parameter, Program, Report, RunOptions, Schema};
+use crate::layout::Layout;
+use crate::loss::{Loss, Noise};
+use crate::prior::Density;
+use dmci::{
+    Column, Datum, Diagnostic, Interpreter, Mode, Names, Parameter, ParameterKind, Program, Report, RunOptions, Schema,
+    Shape,
+};
 
 /// The columns that a fit needs.
 pub struct Bound {
     /// Names and values of the program's inputs.
     pub inputs: Vec<(String, Column)>,
-    /// The numbers to predict.
-    pub target: Vec<f64>,
+    /// The numbers to predict, column by column.
+    pub targets: Vec<Vec<f64>>,
+    /// How much each row counts.
+    pub weight: Vec<f64>,
+    /// Standard deviations of the rows.
+    pub sigma: Vec<f64>,
+    /// Trials of the rows.
+    pub trials: Vec<f64>,
+    /// Rows in which an input has no value: the program cannot be run for them.
+    pub unusable: Vec<usize>,
 }
 
 /// The parameters to fit and those that are fixed. A binding of a parameter is its new start, and is
@@ -17,17 +31,30 @@ pub fn parameters(
     program: &Program,
     schema: &Schema,
     run: &mut RunOptions,
+    only: Option<&[String]>,
 ) -> Result<(Vec<Parameter>, Vec<Parameter>), Report> {
     let mut list = schema.parameters.clone();
+    if let Some(only) = only {
+        if let Some(unknown) = only.iter().find(|name| schema.find(name).is_none()) {
+            let names: Vec<&str> = list.iter().map(|p| p.name.as_str()).collect();
+            let error = Diagnostic::error("E0801", format!("{} declares no parameter {unknown}", program.name));
+            return Err(Report::of(*error.help(format!("its parameters are {}", names.join(", ")))));
+        }
+        list.iter_mut().filter(|p| !only.contains(&p.name)).for_each(|p| p.fixed = true);
+    }
     for parameter in &mut list {
         check_options(program, parameter)?;
         let Some(i) = run.bindings.iter().rposition(|(name, _)| *name == parameter.name) else { continue };
         let (name, datum) = run.bindings.remove(i);
         run.bindings.retain(|(other, _)| *other != name);
-        parameter.init = datum.as_f64().ok_or_else(|| {
-            let error = Diagnostic::error("E0701", format!("the parameter {name} must start at a number"));
-            Report::of(*error.help(format!("write --set {name}=1.5, for example")))
-        })?;
+        if !parameter.set_start(&datum) {
+            let expected = match parameter.shape {
+                Shape::Scalar => "a number".to_string(),
+                shape => format!("{} numbers", shape.len()),
+            };
+            let error = Diagnostic::error("E0701", format!("the parameter {name} must start at {expected}"));
+            return Err(Report::of(*error.help(format!("write --set {name}=1.5, for example"))));
+        }
     }
     let (fixed, fitted): (Vec<Parameter>, Vec<Parameter>) = list.into_iter().partition(|p| p.fixed);
     if fitted.is_empty() {
@@ -46,29 +73,152 @@ pub fn parameters(
 /// Refuses what a fit would have to ignore.
 fn check_options(program: &Program, parameter: &Parameter) -> Result<(), Report> {
     let name = &parameter.name;
-    if parameter.kind == dmci::ParameterKind::Unknown {
+    if parameter.kind == ParameterKind::Unknown {
         let error = Diagnostic::error("E0803", format!("a fit does not know the kind of {name}"));
         let help = "the kinds are free, positive, unit, signed-unit and (bounded low high)";
         return Err(parameter.report(program, error.help(help)));
     }
     // A unit of measurement is for the reader.
-    if let Some(option) = parameter.options.iter().find(|o| *o != "unit") {
+    if let Some(option) = parameter.options.iter().find(|o| !["unit", "per"].contains(&o.as_str())) {
         let error = Diagnostic::error("E0803", format!("a fit does not know the option ({option} ...) of {name}"));
         return Err(parameter.report(program, error.help("remove it; a scale and the word fixed are known")));
     }
-    if matches!(parameter.kind, dmci::ParameterKind::Bounded(..)) && parameter.scale.is_some() {
+    if matches!(parameter.kind, ParameterKind::Bounded(..)) && parameter.scale.is_some() {
         let error = Diagnostic::error("E0803", format!("{name} has bounds and a scale"));
         return Err(parameter.report(program, error.help("remove the scale: the bounds say how large it is")));
     }
     Ok(())
 }
 
-/// Finds the inputs and the target in the table.
-pub fn bind_columns(names: &Names, table: &Table, target: &str, run: &RunOptions) -> Result<Bound, Report> {
-    let target = find_column(table, target)?;
-    let values = numbers(table, target)?;
+/// The groups that parameters differ by: their names, and the number of the group of each row.
+pub fn groups(
+    program: &Program,
+    parameters: &[Parameter],
+    table: &Table,
+    column: Option<&str>,
+) -> Result<(Vec<String>, Vec<usize>), Report> {
+    let mut wanted: Option<(&Parameter, &str)> = None;
+    for parameter in parameters {
+        let Some(per) = &parameter.per else { continue };
+        match wanted {
+            Some((first, column)) if column != per => {
+                let message = format!("{} differs by {per}, but {} by {column}", parameter.name, first.name);
+                let error = Diagnostic::error("E0803", message);
+                return Err(parameter.report(program, error.help("parameters differ by one column at most")));
+            }
+            _ => wanted = Some((parameter, per)),
+        }
+    }
+    if let (Some((parameter, per)), Some(column)) = (wanted, column)
+        && per != column
+    {
+        let message = format!("{} differs by {per}, but series are grouped by {column}", parameter.name);
+        let error = Diagnostic::error("E0803", message);
+        return Err(parameter.report(program, error.help("use the same column for both")));
+    }
+    let Some(per) = wanted.map(|w| w.1).or(column) else { return Ok((Vec::new(), vec![0; table.rows])) };
+    let column = find_column(table, per)?;
+    let mut names: Vec<String> = Vec::new();
+    let mut number = std::collections::HashMap::new();
+    let rows = (0..table.rows).map(|row| {
+        let name = column.shown(row).trim_matches('"').to_string();
+        *number.entry(name.clone()).or_insert_with(|| {
+            names.push(name);
+            names.len() - 1
+        })
+    });
+    let rows = rows.collect();
+    Ok((names, rows))
+}
+
+/// The parameters that describe noise: those with the names of noise that the program does not read.
+pub fn noise(
+    program: &Program,
+    loss: &Loss,
+    names: &Names,
+    parameters: &[Parameter],
+    layout: &Layout,
+    [_, sigma, trials]: &[Option<String>; 3],
+) -> Result<Noise, Report> {
+    let index = |name: &str| {
+        let i = parameters.iter().position(|p| p.name == name && p.shape == Shape::Scalar)?;
+        (!names.used.contains(&name.to_string())).then(|| layout.blocks[i].value)
+    };
+    let wrong = |message: String, help: &str| Err(Report::of(*Diagnostic::error("E0806", message).help(help)));
+    let mut noise = Noise::default();
+    match loss {
+        Loss::Gaussian | Loss::StudentT(_) => {
+            noise.sigma = index("sigma");
+            if noise.sigma.is_none() && sigma.is_none() {
+                let message = format!("the {} loss needs the size of the noise", loss.name());
+                let help = "name a column with --sigma, or declare (sigma positive 1.0) in (params ...); if all rows \
+                            have the same unknown noise, --loss mse gives the same fit";
+                return wrong(message, help);
+            }
+            if matches!(loss, Loss::StudentT(_)) {
+                noise.degrees = index("df");
+            }
+        }
+        Loss::NegativeBinomial => {
+            noise.dispersion = index("dispersion");
+            if noise.dispersion.is_none() {
+                let message = format!(
+                    "the negative-binomial loss needs a parameter dispersion, which {} does not declare",
+                    program.name
+                );
+                return wrong(message, "declare (dispersion positive 1.0) in (params ...)");
+            }
+        }
+        Loss::Binomial if trials.is_none() => {
+            return wrong("the binomial loss needs the number of trials".into(), "name its column with --trials");
+        }
+        _ => {}
+    }
+    Ok(noise)
+}
+
+/// The densities of the schema: of which numbers of a set, and whether every group has its own.
+pub fn priors(
+    program: &Program,
+    loss: &Loss,
+    parameters: &[Parameter],
+    layout: &Layout,
+) -> Result<Vec<(Density, usize, usize, bool)>, Report> {
+    let mut list = Vec::new();
+    for (parameter, block) in parameters.iter().zip(&layout.blocks) {
+        let Some(prior) = &parameter.prior else { continue };
+        let Some(density) = Density::of(prior) else {
+            let error = Diagnostic::error("E0807", format!("a fit does not know the prior of {}", parameter.name));
+            return Err(parameter.report(program, error.help(format!("priors are {}", Density::FORMS))));
+        };
+        if !loss.is_likelihood() && *loss != Loss::Objective {
+            let message = format!("{} has a prior, but the {} loss is no likelihood", parameter.name, loss.name());
+            let help = "a prior weighs against a likelihood: use --loss gaussian with --sigma or a parameter sigma, or \
+                        another likelihood";
+            return Err(parameter.report(program, Diagnostic::error("E0807", message).help(help)));
+        }
+        if density.log(parameter.init).0 == f64::NEG_INFINITY {
+            let message = format!("the prior of {} excludes its start {}", parameter.name, parameter.init);
+            let help = "start where the prior is not 0, or widen the prior";
+            return Err(parameter.report(program, Diagnostic::error("E0807", message).help(help)));
+        }
+        list.push((density, block.value, block.transform.values(), block.per_group));
+    }
+    Ok(list)
+}
+
+/// Finds the inputs, the targets, and weights, standard deviations and trials in the table.
+pub fn bind_columns(
+    names: &Names,
+    table: &Table,
+    targets: &[String],
+    aside: &[Option<String>; 3],
+    run: &RunOptions,
+) -> Result<Bound, Report> {
+    let target_values =
+        targets.iter().map(|t| numbers(table, find_column(table, t)?)).collect::<Result<Vec<_>, Report>>()?;
     let mut inputs = Vec::new();
-    for column in table.columns.iter().filter(|c| !c.name.is_empty() && c.name != target.name) {
+    for column in table.columns.iter().filter(|c| !c.name.is_empty() && !targets.contains(&c.name)) {
         let name = &column.name;
         let clash = if names.schema.find(name).is_some() {
             Some("a parameter of the program")
@@ -95,7 +245,82 @@ pub fn bind_columns(names: &Names, table: &Table, target: &str, run: &RunOptions
         let help = format!("name its variables like columns; the table has {}", table.column_names());
         return Err(Report::of(*Diagnostic::error("E0703", message).help(help)));
     }
-    Ok(Bound { inputs, target: values })
+    let [weight, sigma, trials] = aside;
+    let positive = |name: &Option<String>, zero: bool| match name {
+        Some(name) => not_negative(table, find_column(table, name)?, zero),
+        None => Ok(vec![1.0; table.rows]),
+    };
+    let aside_columns = aside.iter().flatten().filter_map(|name| table.column(name));
+    let needed = table.columns.iter().filter(|c| inputs.iter().any(|(name, _)| *name == c.name)).chain(aside_columns);
+    let mut unusable: Vec<usize> = needed.flat_map(|c| c.missing.iter().copied()).collect();
+    let nothing = |r: &usize| target_values.iter().all(|t| t[*r].is_nan());
+    unusable.extend((0..table.rows).filter(nothing));
+    unusable.sort_unstable();
+    unusable.dedup();
+    if unusable.len() == table.rows {
+        let message = format!("{}: every row misses a target or something that the program reads", table.name);
+        return Err(Report::of(*Diagnostic::error("E0708", message).help("check what --missing declares")));
+    }
+    Ok(Bound {
+        inputs,
+        unusable,
+        targets: target_values,
+        weight: positive(weight, true)?,
+        sigma: positive(sigma, false)?,
+        trials: positive(trials, false)?,
+    })
+}
+
+/// The columns that an objective program reads, whole.
+pub fn bind_series(names: &Names, table: &Table, run: &RunOptions) -> Result<Vec<(String, Column)>, Report> {
+    let mut inputs = Vec::new();
+    for column in table.columns.iter().filter(|c| names.mentioned.contains(&c.name)) {
+        let name = &column.name;
+        if run.bindings.iter().any(|(n, _)| n == name) {
+            let error =
+                Diagnostic::error("E0707", format!("{name} is a column of {} and given with --set", table.name));
+            return Err(Report::of(*error.help("rename one of them")));
+        }
+        if column.stray.is_some() || !matches!(column.values, Column::Data(ref d) if matches!(d[0], Datum::String(_))) {
+            numbers(table, column)?;
+        }
+        inputs.push((name.clone(), column.values.clone()));
+    }
+    if inputs.is_empty() {
+        let message = format!("the program reads none of the columns of {}", table.name);
+        let help = format!("name its variables like columns; the table has {}", table.column_names());
+        return Err(Report::of(*Diagnostic::error("E0703", message).help(help)));
+    }
+    Ok(inputs)
+}
+
+/// The numbers of a target by its name.
+pub fn target_numbers(table: &Table, name: &str) -> Result<(String, Vec<f64>), Report> {
+    Ok((name.to_string(), numbers(table, find_column(table, name)?)?))
+}
+
+/// A column that marks rows: numbers as they are, the words test and true as 1, other words as 0.
+pub fn marks(table: &Table, name: &str) -> Result<Vec<f64>, Report> {
+    let column = find_column(table, name)?;
+    if let Ok(list) = column.reals() {
+        return Ok(list);
+    }
+    let is_marked = |row: usize| matches!(column.shown(row).trim_matches('"'), "test" | "true" | "TRUE" | "yes");
+    Ok((0..table.rows).map(|row| f64::from(u8::from(is_marked(row)))).collect())
+}
+
+/// The numbers of a column that must not be negative, or not 0 either.
+fn not_negative(table: &Table, column: &TableColumn, zero: bool) -> Result<Vec<f64>, Report> {
+    let numbers = numbers(table, column)?;
+    match numbers.iter().position(|x| if zero { *x < 0.0 } else { *x <= 0.0 }) {
+        Some(row) => {
+            let expected = if zero { "0 or more" } else { "above 0" };
+            let place = format!("{}: row {} of column {}", table.name, row + 1, column.name);
+            let message = format!("{place} must be {expected}, got {}", column.shown(row));
+            Err(Report::of(*Diagnostic::error("E0706", message).help("correct the field, or remove the row")))
+        }
+        None => Ok(numbers),
+    }
 }
 
 /// The column of a table with this name, or an error that lists what there is.
@@ -118,13 +343,41 @@ fn numbers(table: &Table, column: &TableColumn) -> Result<Vec<f64>, Report> {
         let message = format!("{} must be a number, got {}", place(row), column.shown(row));
         Report::of(*Diagnostic::error("E0705", message).help("correct the field, or remove the row"))
     })?;
-    match reals.iter().position(|x| !x.is_finite()) {
+    match (0..reals.len()).find(|&row| !reals[row].is_finite() && !column.missing.contains(&row)) {
         Some(row) => {
             let message = format!("{} must be a finite number, got {}", place(row), column.shown(row));
-            Err(Report::of(*Diagnostic::error("E0706", message).help("remove the row: a fit cannot use it")))
+            let help =
+                "remove the row: a fit cannot use it; if it stands for a missing value, declare it with --missing";
+            Err(Report::of(*Diagnostic::error("E0706", message).help(help)))
         }
         None => Ok(reals),
     }
+}
+
+/// The program that gives prediction and loss of a row: its last form, and a procedure of its own applied to
+/// that and to the target.
+pub fn with_procedure(program: &Program, names: &Names, loss: &str, targets: &[String]) -> Result<Program, Report> {
+    let wrong = |message: String, help: String| Err(Report::of(*Diagnostic::error("E0806", message).help(help)));
+    if !names.defined.iter().any(|name| name == loss) {
+        let message = format!("there is no loss {loss}, and {} defines no procedure of that name", program.name);
+        let help = format!("the losses are {}; a procedure takes prediction and target", Loss::NAMES.join(", "));
+        return wrong(message, help);
+    }
+    let [target] = targets else {
+        let message = format!("the procedure {loss} is a loss of one target, got {}", targets.len());
+        return wrong(message, "fit one column, or let the program give its own objective".into());
+    };
+    let Some((start, end)) = names.last else {
+        let message = format!("the last form of {} must be an expression in parentheses", program.name);
+        return wrong(message, format!("the procedure {loss} is applied to its value"));
+    };
+    let (start, end) = (start as usize, end as usize);
+    let text = &program.text;
+    let (before, last, after) = (&text[..start], &text[start..end], &text[end..]);
+    let text = format!(
+        "{before}(let ((predicted-value {last})) (list predicted-value ({loss} predicted-value {target}))){after}"
+    );
+    Ok(Program::named(&program.name, &text))
 }
 
 /// Reports every mistake in the program at once, before anything runs: above all names that are
@@ -134,7 +387,7 @@ pub fn check_program<'a>(
     run: &RunOptions,
     given: impl Iterator<Item = &'a String>,
     table: &Table,
-    target: &str,
+    targets: &[String],
 ) -> Result<(), Report> {
     // A language of the user's own is not ours to check.
     if matches!(run.mode, Mode::Evaluator { .. }) {
@@ -146,9 +399,11 @@ pub fn check_program<'a>(
     for diagnostic in report.diagnostics.iter_mut().filter(|d| d.code == "E0301") {
         let name = diagnostic.span().map(|span| report.sources.slice(span)).unwrap_or_default();
         let suggested = diagnostic.help.as_ref().is_some_and(|help| help.starts_with("did you mean"));
-        let similar = table.columns.iter().find(|c| c.name.eq_ignore_ascii_case(name) && c.name != target);
+        let similar = table.columns.iter().find(|c| c.name.eq_ignore_ascii_case(name) && !targets.contains(&c.name));
         diagnostic.help = match similar {
-            _ if name == target => Some(format!("{name} is the target: the program predicts it and cannot read it")),
+            _ if targets.iter().any(|t| t == name) => {
+                Some(format!("{name} is the target: the program predicts it and cannot read it"))
+            }
             Some(column) => Some(format!("did you mean the column {}? upper and lower case differ", column.name)),
             None if suggested => continue,
             None => Some(format!(

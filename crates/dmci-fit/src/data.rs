@@ -1,5 +1,7 @@
 //! Tables: named columns of equal length, read from CSV.
 
+use crate::hash::Hash;
+use crate::npy;
 use dmci::{Column, Datum, Diagnostic, Report};
 use std::io::Read;
 
@@ -24,15 +26,53 @@ pub struct TableColumn {
     pub values: Column,
     /// The first row whose field is no number although most fields are: the table is likely wrong.
     pub stray: Option<usize>,
+    /// Rows that have nothing in this column, where that is allowed; their values are NaN.
+    pub missing: Vec<usize>,
+}
+
+/// How a text becomes a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Format {
+    /// What stands between fields.
+    pub delimiter: u8,
+    /// Fields that mean that there is no value; none are missing unless they are declared.
+    pub missing: Vec<String>,
+}
+
+impl Default for Format {
+    fn default() -> Self {
+        Format { delimiter: b',', missing: Vec::new() }
+    }
 }
 
 impl Table {
     /// Reads a table with a header line; `name` says in messages which one it is.
     pub fn from_csv(name: &str, input: impl Read) -> Result<Table, Report> {
+        Table::from_text(name, input, &Format::default())
+    }
+
+    /// Reads a table by the end of its file's name: `.npy` and `.npz` of NumPy, `.tsv` and `.tab` with tabs
+    /// between fields, everything else with commas.
+    pub fn from_bytes(name: &str, bytes: &[u8], missing: &[String]) -> Result<Table, Report> {
+        let end = name.rsplit_once('.').map_or(String::new(), |(_, end)| end.to_ascii_lowercase());
+        let delimiter = if matches!(end.as_str(), "tsv" | "tab") { b'\t' } else { b',' };
+        let mut table = match end.as_str() {
+            "npy" => npy::from_npy(name, bytes)?,
+            "npz" => npy::from_npz(name, bytes)?,
+            _ => return Table::from_text(name, bytes, &Format { delimiter, missing: missing.to_vec() }),
+        };
+        if missing.iter().any(|m| m.eq_ignore_ascii_case("nan")) {
+            table.columns.iter_mut().for_each(TableColumn::note_missing);
+        }
+        Ok(table)
+    }
+
+    /// Reads a text as a format says.
+    pub fn from_text(name: &str, input: impl Read, format: &Format) -> Result<Table, Report> {
         let wrong = |message: String, help: &str| {
             Report::of(*Diagnostic::error("E0702", format!("{name}: {message}")).help(help))
         };
-        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(input);
+        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).delimiter(format.delimiter).from_reader(input);
         let headers = reader.headers().map_err(|e| wrong(explain(&e, 0), UTF8_HELP))?.clone();
         for (i, header) in headers.iter().enumerate() {
             if !header.is_empty() && headers.iter().take(i).any(|other| other == header) {
@@ -56,13 +96,32 @@ impl Table {
         }
         let mut columns = Vec::new();
         for (header, fields) in headers.iter().zip(fields) {
-            if let Some(row) = fields.iter().position(String::is_empty) {
+            let is_missing = |field: &String| format.missing.contains(field);
+            if let Some(row) = fields.iter().position(|f| f.is_empty() && !is_missing(f)) {
                 let message = format!("row {} has nothing in column {header}", row + 1);
-                return Err(wrong(message, "fill it in, or remove the row"));
+                return Err(wrong(
+                    message,
+                    "fill it in, remove the row, or declare with --missing what may be missing",
+                ));
             }
-            columns.push(TableColumn::parse(header, fields));
+            let missing: Vec<usize> = (0..rows).filter(|&row| is_missing(&fields[row])).collect();
+            columns.push(TableColumn::parse(header, fields, missing));
         }
         Ok(Table { name: name.to_string(), columns, rows })
+    }
+
+    /// A hash of names and values: the same table gives the same hash, wherever it is stored.
+    pub fn hash(&self) -> String {
+        let mut hash = Hash::default();
+        for column in &self.columns {
+            hash.add(column.name.as_bytes());
+            hash.add(&[0]);
+            match &column.values {
+                Column::Reals(list) => list.iter().for_each(|x| hash.add_number(*x)),
+                Column::Data(list) => list.iter().for_each(|d| hash.add(format!("{d:?};").as_bytes())),
+            }
+        }
+        hash.digits()
     }
 
     /// The column with this name.
@@ -78,8 +137,16 @@ impl Table {
 }
 
 impl TableColumn {
-    fn parse(name: &str, fields: Vec<String>) -> TableColumn {
-        let column = |values, stray| TableColumn { name: name.to_string(), values, stray };
+    /// Notes where the numbers are NaN.
+    fn note_missing(&mut self) {
+        if let Column::Reals(list) = &self.values {
+            self.missing = (0..list.len()).filter(|&row| list[row].is_nan()).collect();
+        }
+    }
+
+    fn parse(name: &str, mut fields: Vec<String>, missing: Vec<usize>) -> TableColumn {
+        missing.iter().for_each(|&row| fields[row] = "nan".into());
+        let column = |values, stray| TableColumn { name: name.to_string(), values, stray, missing: missing.clone() };
         if let Some(integers) = fields.iter().map(|f| integer(f)).collect::<Option<Vec<_>>>() {
             return column(Column::Data(integers), None);
         }
@@ -208,6 +275,16 @@ mod tests {
         let t = table("\u{feff}t,\"y, cm\"\r\n\r\n 1 ,\"2.5\"\r\n");
         assert_eq!(t.columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["t", "y, cm"]);
         assert_eq!(t.columns[1].values, Column::Reals(vec![2.5]));
+    }
+
+    #[test]
+    fn tabs_and_declared_gaps_are_read() {
+        let t = Table::from_bytes("t.tsv", b"a\tb\n1\tNA\n2\t3.5\n", &["NA".into()]).unwrap();
+        assert_eq!(t.column("b").unwrap().missing, [0]);
+        assert!(matches!(&t.column("b").unwrap().values, Column::Reals(list) if list[0].is_nan() && list[1] == 3.5));
+        let t = Table::from_bytes("t.csv", b"a,b\n1,\n2,x\n", &[String::new()]).unwrap();
+        assert_eq!(t.column("b").unwrap().missing, [0]);
+        assert_eq!(Table::from_bytes("t.csv", b"a,b\n1,\n", &["NA".into()]).unwrap_err().diagnostics.len(), 1);
     }
 
     #[test]

@@ -1,33 +1,41 @@
-//! The fit: all restarts as one population, until each of them stops.
+//! The fit: stages of restarts, until each of them stops, and what came out.
 
-use crate::adam::AdamOptions;
-use crate::loss::Score;
-use crate::problem::{Problem, Rows};
-use crate::restart::{Patience, Restart, Stop};
-use crate::starts::offset;
-use dmci::{Diagnostic, Parameter, ParameterKind, Report};
+use crate::choice::{Choice, Method, Stage};
+use crate::member::{Budget, Member};
+use crate::population::Population;
+use crate::problem::Problem;
+use crate::result::{Fit, result};
+use crate::search::Stop;
+use dmci::{Diagnostic, Report};
+use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// How to fit.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FitOptions {
-    /// How the optimiser moves.
-    pub adam: AdamOptions,
-    /// When a search stops.
-    pub patience: Patience,
+    /// Which optimiser searches.
+    pub method: Method,
+    /// When a restart ends.
+    pub budget: Budget,
     /// Searches from other starts, besides the one from the schema's values.
     pub more_restarts: usize,
-    /// Decides the other starts.
+    /// Decides the other starts, and whatever an optimiser draws.
     pub seed: u64,
+    /// The longest time of all searches together.
+    pub time: Option<Duration>,
+    /// Most points that all searches evaluate together.
+    pub evaluations: Option<usize>,
+    /// A state to go on from, of [`Progress::snapshot`].
+    pub resume: Option<Vec<u8>>,
 }
 
-/// What an observer sees after every epoch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
-    /// Epochs done.
+/// What an observer sees after every round.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// Rounds done by the restart that did most.
     pub epoch: usize,
-    /// Most epochs.
+    /// Most rounds.
     pub epochs: usize,
     /// The best loss of all restarts so far.
     pub loss: f64,
@@ -35,80 +43,42 @@ pub struct Progress {
     pub rate: f64,
     /// Searches that are not finished.
     pub running: usize,
-    /// All searches.
+    /// All searches of this stage.
     pub restarts: usize,
+    /// Points evaluated.
+    pub evaluations: usize,
+    /// The optimiser that runs.
+    pub optimizer: &'a str,
+    stages: &'a [Population],
+    plan: &'a Plan,
 }
 
-/// A parameter after a fit.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Fitted {
-    /// Its name.
-    pub name: String,
-    /// Its kind.
-    pub kind: ParameterKind,
-    /// Where the fit started, in the user's units.
-    pub start: f64,
-    /// Where it ended.
-    pub value: f64,
-    /// Whether it was fixed.
-    pub fixed: bool,
-}
-
-/// What became of one restart.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RestartResult {
-    /// The best loss.
-    pub loss: f64,
-    /// The parameters there, in the user's units.
-    pub values: Vec<f64>,
-    /// Steps tried.
-    pub epochs: usize,
-    /// Steps that were halved because values were not finite.
-    pub step_backs: usize,
-    /// Why it stopped.
-    pub stopped: Stop,
-}
-
-/// The result of a fit.
-#[derive(Clone, Debug)]
-pub struct Fit {
-    /// All parameters: the fitted ones in the order of the schema, then the fixed ones.
-    pub parameters: Vec<Fitted>,
-    /// The loss at the schema's values.
-    pub start_loss: f64,
-    /// How well the rows are predicted that were fitted.
-    pub score: Score,
-    /// How well the rows are predicted that were held out; none if none were, or if one failed.
-    pub held_out: Option<Score>,
-    /// Predictions of the fitted rows.
-    pub predictions: Vec<f64>,
-    /// Predictions of the rows held out.
-    pub held_out_predictions: Vec<f64>,
-    /// The restart with the lowest loss.
-    pub best: usize,
-    /// All restarts.
-    pub restarts: Vec<RestartResult>,
-    /// Paths through the program that were recorded.
-    pub paths: u64,
-    /// What is worth knowing.
-    pub warnings: Report,
-    /// The time it took.
-    pub time: Duration,
-}
-
-impl Fit {
-    /// The restart that gave the result.
-    pub fn best_restart(&self) -> &RestartResult {
-        &self.restarts[self.best]
-    }
-
-    /// Whether somebody interrupted it.
-    pub fn was_interrupted(&self) -> bool {
-        self.restarts.iter().any(|r| r.stopped == Stop::Interrupted)
+impl Progress<'_> {
+    /// Everything that is needed to go on from here, bit for bit, with [`FitOptions::resume`].
+    pub fn snapshot(&self) -> Vec<u8> {
+        let stages: Vec<&[Member]> = self.stages.iter().map(|p| &p.members[..]).collect();
+        let fingerprint = self.plan.fingerprint.clone();
+        postcard::to_allocvec(&(VERSION, fingerprint, self.plan.start_loss, &self.plan.influence, stages))
+            .unwrap_or_default()
     }
 }
 
-/// Fits a problem. The observer is asked after every epoch whether to go on; if not, the result is
+/// The version of snapshots.
+const VERSION: u32 = 1;
+
+/// A snapshot that was read.
+#[derive(Deserialize, Serialize)]
+struct Snapshot(u32, String, f64, Vec<bool>, Vec<Vec<Member>>);
+
+/// What does not change in the course of a fit, and what is noticed on the way.
+#[derive(Debug)]
+struct Plan {
+    fingerprint: String,
+    start_loss: f64,
+    influence: Vec<bool>,
+}
+
+/// Fits a problem. The observer is asked after every round whether to go on; if not, the result is
 /// the best so far. Fails if the program cannot be evaluated at the start.
 pub fn fit(
     problem: &Problem,
@@ -117,117 +87,131 @@ pub fn fit(
 ) -> Result<Fit, Report> {
     let began = Instant::now();
     problem.check_start()?;
-    let mut population: Vec<Restart> = (0..=options.more_restarts)
-        .map(|index| {
-            let offset = offset(problem.start(), index, options.seed);
-            Restart::new(index, problem.start().to_vec(), offset, options.adam, options.patience)
-        })
-        .collect();
-    let mut start_loss = None;
-    let mut influence = vec![false; problem.parameters.len()];
-    loop {
-        let mut running: Vec<&mut Restart> = population.iter_mut().filter(|r| r.stopped.is_none()).collect();
-        if running.is_empty() {
-            break;
-        }
-        let points: Vec<Vec<f64>> = running.iter().map(|r| r.point()).collect();
-        let Ok(evaluations) = problem.evaluate(&points) else { break };
-        start_loss.get_or_insert(evaluations[0].loss);
-        for (restart, evaluation) in running.iter_mut().zip(evaluations) {
-            for (seen, g) in influence.iter_mut().zip(&evaluation.gradient) {
-                *seen |= *g != 0.0;
-            }
-            restart.tell(evaluation);
-        }
-        if observe(&progress(&population, options)).is_break() {
-            break;
-        }
+    let choice = Choice::of(problem, options)?;
+    let mut plan = Plan {
+        fingerprint: fingerprint(problem, options, &choice),
+        start_loss: f64::NAN,
+        influence: vec![false; problem.layout.raws],
+    };
+    let mut stages: Vec<Population> = Vec::new();
+    if let Some(bytes) = &options.resume {
+        stages = resumed(bytes, &choice, &mut plan)?;
     }
-    for restart in population.iter_mut().filter(|r| r.stopped.is_none()) {
-        restart.stopped = Some(Stop::Interrupted);
+    let mut ended = false;
+    while !ended {
+        if stages.last().is_none_or(|stage| stage.running() == 0) {
+            if !choice.goes_on(problem, &stages) {
+                break;
+            }
+            let Stage { optimizer, restarts, from_best } = choice.stages[stages.len()].clone();
+            let best = if from_best { best_point(&stages) } else { None };
+            let base = best.unwrap_or_else(|| problem.start().to_vec());
+            stages.push(Population::new(optimizer, &base, restarts, options.seed));
+        }
+        ended = run_stage(problem, options, &mut stages, &mut plan, began, observe);
     }
     problem.resume();
-    let mut fit = result(problem, &population)?;
-    fit.start_loss = start_loss.unwrap_or(f64::NAN);
-    for (parameter, _) in problem.parameters.iter().zip(influence).filter(|(_, seen)| !seen) {
-        fit.warnings.append(without_influence(problem, parameter));
+    if stages.iter().all(|s| s.best().is_none()) {
+        let message = "interrupted before the first epoch was done";
+        return Err(Report::of(*Diagnostic::error("E0409", message)));
     }
+    let mut fit = result(problem, options, &choice, &stages, &plan.influence)?;
+    fit.start_loss = plan.start_loss;
     fit.time = began.elapsed();
     Ok(fit)
 }
 
-fn progress(population: &[Restart], options: &FitOptions) -> Progress {
-    let best = best_of(population);
+fn best_point(stages: &[Population]) -> Option<Vec<f64>> {
+    let best = stages.iter().filter_map(Population::best).min_by(|a, b| a.loss().total_cmp(&b.loss()))?;
+    best.best.as_ref().map(|b| b.0.clone())
+}
+
+/// Runs the last stage until all of its restarts stop; whether the whole fit must end.
+fn run_stage(
+    problem: &Problem,
+    options: &FitOptions,
+    stages: &mut [Population],
+    plan: &mut Plan,
+    began: Instant,
+    observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> bool {
+    let last = stages.len() - 1;
+    while stages[last].running() > 0 {
+        let Plan { start_loss, influence, .. } = &mut *plan;
+        let done = stages[last].round(problem, &options.budget, &mut |found| {
+            if start_loss.is_nan() {
+                *start_loss = found.loss;
+            }
+            for (seen, g) in influence.iter_mut().zip(&found.gradient) {
+                *seen |= *g != 0.0;
+            }
+        });
+        if done.is_err() {
+            stages[last].stop(Stop::Interrupted);
+            return true;
+        }
+        let evaluations = stages.iter().map(Population::evaluations).sum();
+        let used_up = if options.time.is_some_and(|limit| began.elapsed() >= limit) {
+            Some(Stop::Time)
+        } else if options.evaluations.is_some_and(|limit| evaluations >= limit) {
+            Some(Stop::Evaluations)
+        } else {
+            None
+        };
+        let go_on = observe(&progress(options, stages, plan, evaluations));
+        if go_on.is_break() || used_up.is_some() {
+            stages[last].stop(used_up.unwrap_or(Stop::Interrupted));
+            return true;
+        }
+    }
+    false
+}
+
+fn progress<'a>(options: &FitOptions, stages: &'a [Population], plan: &'a Plan, evaluations: usize) -> Progress<'a> {
+    let stage = &stages[stages.len() - 1];
+    let best = stage.best();
+    let losses = stages.iter().filter_map(Population::best).map(Member::loss);
     Progress {
-        epoch: population.iter().map(|r| r.epochs).max().unwrap_or(0),
-        epochs: options.patience.epochs,
-        loss: best.map_or(f64::NAN, loss_of),
-        rate: best.map_or(f64::NAN, |r| r.rate),
-        running: population.iter().filter(|r| r.stopped.is_none()).count(),
-        restarts: population.len(),
+        epoch: stage.members.iter().map(|m| m.epochs).max().unwrap_or(0),
+        epochs: options.budget.epochs.unwrap_or(stage.optimizer.epochs()),
+        loss: losses.fold(f64::NAN, f64::min),
+        rate: best.map_or(f64::NAN, Member::rate),
+        running: stage.running(),
+        restarts: stage.members.len(),
+        evaluations,
+        optimizer: stage.optimizer.name(),
+        stages,
+        plan,
     }
 }
 
-fn loss_of(restart: &Restart) -> f64 {
-    restart.best.as_ref().map_or(f64::INFINITY, |b| b.evaluation.loss)
+/// What must agree between a fit and a state that it goes on from.
+fn fingerprint(problem: &Problem, options: &FitOptions, choice: &Choice) -> String {
+    let text = format!(
+        "{} {} {:?} {:?} {} {:?} {:?} {:?}",
+        crate::hash::of_text(&problem.program.text),
+        problem.fingerprint(),
+        choice.stages,
+        options.budget,
+        options.seed,
+        problem.targets,
+        problem.loss,
+        problem.start(),
+    );
+    crate::hash::of_text(&text)
 }
 
-/// The restart with the lowest loss, the first one if several have it.
-fn best_of(population: &[Restart]) -> Option<&Restart> {
-    population.iter().filter(|r| r.best.is_some()).min_by(|a, b| loss_of(a).total_cmp(&loss_of(b)))
-}
-
-fn result(problem: &Problem, population: &[Restart]) -> Result<Fit, Report> {
-    let cancelled = || Report::of(*Diagnostic::error("E0409", "interrupted before the first epoch was done"));
-    let best = best_of(population).ok_or_else(cancelled)?;
-    let values = |restart: &Restart| restart.best.as_ref().map_or(Vec::new(), |b| problem.values(&b.point));
-    let fitted = problem.parameters.iter().zip(values(best));
-    let fixed = problem.fixed.iter().map(|p| (p, p.init));
-    let parameters = fitted.chain(fixed).map(|(p, value)| Fitted {
-        name: p.name.clone(),
-        kind: p.kind,
-        start: p.init,
-        value,
-        fixed: p.fixed,
-    });
-    let restarts = population.iter().map(|r| RestartResult {
-        loss: loss_of(r),
-        values: values(r),
-        epochs: r.epochs,
-        step_backs: r.step_backs,
-        stopped: r.stopped.unwrap_or(Stop::Interrupted),
-    });
-    let mut warnings = problem.warnings.clone();
-    let (predictions, score) = predict(problem, &values(best), &problem.training, &mut warnings)?;
-    let (held_out_predictions, held_out) = predict(problem, &values(best), &problem.held_out, &mut warnings)?;
-    Ok(Fit {
-        parameters: parameters.collect(),
-        start_loss: f64::NAN,
-        score,
-        held_out: (!problem.held_out.target.is_empty() && held_out.loss.is_finite()).then_some(held_out),
-        predictions,
-        held_out_predictions,
-        best: best.index,
-        restarts: restarts.collect(),
-        paths: problem.paths(),
-        warnings,
-        time: Duration::ZERO,
-    })
-}
-
-fn predict(problem: &Problem, values: &[f64], rows: &Rows, warnings: &mut Report) -> Result<(Vec<f64>, Score), Report> {
-    let predictions = if rows.target.is_empty() { Vec::new() } else { problem.predict(values, &rows.columns)?.values };
-    for (prediction, index) in predictions.iter().zip(&rows.indices).filter(|(p, _)| !p.is_finite()).take(5) {
-        let message = format!("{}: the prediction of row {} is {prediction}", problem.data, index + 1);
-        let help = "dmci eval with the fitted values shows what happens there";
-        warnings.append(Report::of(*Diagnostic::warning("W0501", message).help(help)));
+fn resumed(bytes: &[u8], choice: &Choice, plan: &mut Plan) -> Result<Vec<Population>, Report> {
+    let wrong = |message: &str, help: &str| Report::of(*Diagnostic::error("E0905", message.to_string()).help(help));
+    let snapshot: Snapshot = postcard::from_bytes(bytes)
+        .map_err(|_| wrong("the checkpoint is damaged", "start the fit again without --resume"))?;
+    let Snapshot(version, fingerprint, start_loss, influence, stages) = snapshot;
+    if version != VERSION || fingerprint != plan.fingerprint || stages.len() > choice.stages.len() {
+        let message = "the checkpoint belongs to another fit: program, data or options differ";
+        return Err(wrong(message, "give the same program, data and options as before, or remove --resume"));
     }
-    let score = Score::of(&predictions, &rows.target);
-    Ok((predictions, score))
-}
-
-fn without_influence(problem: &Problem, parameter: &Parameter) -> Report {
-    let message = format!("the derivative by {} was zero throughout, so it was not fitted", parameter.name);
-    let help = "the prediction does not depend on it, or only through the test of an if";
-    parameter.report(&problem.program, Diagnostic::warning("W0503", message).help(help))
+    plan.start_loss = start_loss;
+    plan.influence = influence;
+    let stages = choice.stages.iter().zip(stages);
+    Ok(stages.map(|(stage, members)| Population { optimizer: stage.optimizer.clone(), members }).collect())
 }

@@ -1,8 +1,10 @@
 //! A fit as JSON: the versioned form that `--json` prints and `--out` writes.
 
-use crate::fit::{Fit, FitOptions};
-use crate::loss::Score;
+use crate::fit::FitOptions;
 use crate::problem::Problem;
+use crate::result::{Fit, Fitted, Number, RestartResult};
+use crate::score::Score;
+use crate::uncertainty::Uncertainty;
 use dmci::Datum;
 use serde_json::{Map, Value as Json, json};
 
@@ -11,48 +13,49 @@ pub const SCHEMA: &str = "dmci-fit-1";
 
 /// The result of a fit, with what it was a fit of.
 pub fn to_json(problem: &Problem, options: &FitOptions, fit: &Fit) -> Json {
-    let parameters: Map<String, Json> = fit
-        .parameters
-        .iter()
-        .map(|p| {
-            let entry = json!({
-                "kind": p.kind.to_string(),
-                "start": number(p.start),
-                "value": number(p.value),
-                "fixed": p.fixed,
-            });
-            (p.name.clone(), entry)
-        })
-        .collect();
+    let parameters: Map<String, Json> = fit.parameters.iter().map(|p| (p.name.clone(), parameter(p))).collect();
     let restarts: Vec<Json> = fit.restarts.iter().map(|r| restart(problem, r)).collect();
     let best = fit.best_restart();
     json!({
         "schema": SCHEMA,
-        "engine": env!("CARGO_PKG_VERSION"),
-        "program": &*problem.program.name,
+        "engine": {"version": env!("CARGO_PKG_VERSION"), "hash": engine_hash()},
+        "program": {
+            "file": &*problem.program.name,
+            "hash": crate::hash::of_text(&problem.program.text),
+            "text": &*problem.program.text,
+        },
         "data": {
             "file": problem.data,
-            "target": problem.target,
+            "hash": problem.fingerprint(),
+            "targets": problem.targets,
             "inputs": problem.inputs,
-            "rows": problem.training.target.len(),
-            "held_out": problem.held_out.target.len(),
+            "groups": problem.groups,
+            "rows": problem.training.len(),
+            "held_out": problem.held_out.len(),
         },
         "optimizer": {
-            "name": "adam",
-            "rate": options.adam.rate,
-            "epochs": options.patience.epochs,
-            "patience": options.patience.patience,
-            "clip": options.adam.clip,
+            "name": fit.optimizer.0,
+            "why": fit.optimizer.1,
+            "epochs": options.budget.epochs,
             "restarts": options.more_restarts + 1,
             "seed": seed(options.seed),
         },
         "parameters": parameters,
-        "loss": {"name": "mse", "start": number(fit.start_loss), "value": number(fit.score.loss)},
+        "loss": {"name": problem.loss.name(), "start": number(fit.start_loss), "value": number(fit.score.loss)},
         "rmse": number(fit.score.rmse),
         "r2": fit.score.r2.map(number),
+        "criteria": fit.criteria.map(|c| json!({
+            "log_likelihood": number(c.log_likelihood),
+            "parameters": c.parameters,
+            "aic": number(c.aic),
+            "aicc": c.aicc.map(number),
+            "bic": number(c.bic),
+        })),
+        "uncertainty": fit.uncertainty.as_ref().map(|u| uncertainty(problem, u)),
         "held_out": fit.held_out.as_ref().map(score),
         "best": fit.best,
         "epochs": best.epochs,
+        "evaluations": fit.evaluations(),
         "stopped": best.stopped.name(),
         "step_backs": best.step_backs,
         "restarts": restarts,
@@ -62,13 +65,76 @@ pub fn to_json(problem: &Problem, options: &FitOptions, fit: &Fit) -> Json {
     })
 }
 
-fn restart(problem: &Problem, restart: &crate::fit::RestartResult) -> Json {
-    let values = problem.parameters.iter().zip(&restart.values);
-    let values: Map<String, Json> = values.map(|(p, &x)| (p.name.clone(), number(x))).collect();
+/// A hash of the evaluator and the library that ran the program.
+fn engine_hash() -> String {
+    let mut hash = crate::hash::Hash::default();
+    hash.add(env!("CARGO_PKG_VERSION").as_bytes());
+    hash.add(dmci::system::evaluator_ncg());
+    hash.digits()
+}
+
+/// One number as an object of its own; the numbers of vectors, matrices and groups as a list of such.
+fn parameter(p: &Fitted) -> Json {
+    let mut entry = Map::new();
+    entry.insert("kind".into(), json!(p.kind));
+    entry.insert("fixed".into(), json!(p.fixed));
+    match &p.numbers[..] {
+        [one] => fields(one, p.fixed, &mut entry),
+        many => {
+            let list = many.iter().map(|n| {
+                let mut entry = Map::new();
+                entry.insert("name".into(), json!(n.name));
+                fields(n, p.fixed, &mut entry);
+                Json::Object(entry)
+            });
+            entry.insert("numbers".into(), Json::Array(list.collect()));
+        }
+    }
+    Json::Object(entry)
+}
+
+fn fields(n: &Number, fixed: bool, entry: &mut Map<String, Json>) {
+    entry.insert("start".into(), number(n.start));
+    entry.insert("value".into(), number(n.value));
+    if fixed {
+        return;
+    }
+    entry.insert("error".into(), json!(n.sureness.and_then(|s| s.error).map(number)));
+    let interval = n.sureness.and_then(|s| s.interval).map(|(low, high)| json!([number(low), number(high)]));
+    entry.insert("interval".into(), json!(interval));
+    entry.insert("identifiable".into(), json!(n.sureness.map(|s| s.verdict.name())));
+}
+
+fn uncertainty(problem: &Problem, u: &Uncertainty) -> Json {
+    let count = u.numbers.len();
+    let rows: Vec<Vec<Json>> =
+        u.correlations.chunks(count.max(1)).map(|row| row.iter().map(|x| number(*x)).collect()).collect();
+    let directions: Vec<Json> = u
+        .directions
+        .iter()
+        .map(|d| {
+            let moves: Map<String, Json> = d.moves.iter().map(|(name, by)| (name.clone(), number(*by))).collect();
+            json!({"flat": d.flat, "moves": moves})
+        })
+        .collect();
     json!({
+        "method": u.method,
+        "level": 0.95,
+        "names": problem.value_names(),
+        "correlations": rows,
+        "directions": directions,
+    })
+}
+
+fn restart(problem: &Problem, restart: &RestartResult) -> Json {
+    let values = problem.value_names().into_iter().zip(&restart.values);
+    let values: Map<String, Json> = values.map(|(name, &x)| (name, number(x))).collect();
+    json!({
+        "optimizer": restart.optimizer,
         "loss": number(restart.loss),
         "values": values,
         "epochs": restart.epochs,
+        "evaluations": restart.evaluations,
         "stopped": restart.stopped.name(),
         "step_backs": restart.step_backs,
     })

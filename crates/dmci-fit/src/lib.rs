@@ -15,26 +15,50 @@
 //!
 //! **Invariant:** nothing here touches files, the terminal or signals; observers decide when to stop.
 
-mod adam;
 mod binding;
+mod check;
+mod choice;
 pub mod data;
+pub mod distribution;
+mod evaluate;
 mod fit;
+pub mod hash;
 mod json;
+mod layout;
+pub mod linear;
+pub mod literals;
 mod loss;
+mod member;
+mod npy;
+mod objective;
 pub mod plot;
+mod population;
+pub mod prior;
 mod problem;
-mod restart;
+pub mod random;
+mod result;
+mod score;
+pub mod search;
 mod split;
 mod starts;
 mod transform;
+mod uncertainty;
 
-pub use adam::{Adam, AdamOptions};
 pub use binding::find_column;
-pub use data::{Table, TableColumn};
-pub use fit::{Fit, FitOptions, Fitted, Progress, RestartResult, fit};
+pub use choice::{Choice, Method, Stage};
+pub use data::{Format, Table, TableColumn};
+pub use fit::{FitOptions, Progress, fit};
 pub use json::to_json;
-pub use loss::{Score, mean_squared_error};
-pub use problem::{Evaluation, Problem, ProblemOptions, Rows};
-pub use restart::{Patience, Restart, Stop, Visited};
+pub use layout::{Block, Layout};
+pub use loss::{Loss, Noise};
+pub use member::{Budget, Member};
+pub use objective::{Series, numbers, results_of};
+pub use population::Population;
+pub use problem::{Problem, ProblemOptions, Rows};
+pub use result::{Fit, Fitted, Number, RestartResult, with_starts};
+pub use score::{Criteria, Score};
+pub use search::{AdamOptions, Evaluation, Need, Optimizer, Stop};
+pub use split::Holdout;
 pub use starts::offset;
 pub use transform::Transform;
+pub use uncertainty::{Direction, Sureness, Uncertainty, Verdict};

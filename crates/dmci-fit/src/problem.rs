@@ -1,14 +1,19 @@
 //! What is to be fitted: a program, its parameters, and the rows that it must predict.
 
-use crate::binding::{bind_columns, check_program, parameters};
+use crate::binding::{
+    Bound, bind_columns, check_program, find_column, groups, marks, noise, parameters, priors, with_procedure,
+};
 use crate::data::{Table, select};
-use crate::loss::mean_squared_error;
-use crate::split::split_rows;
+use crate::layout::Layout;
+use crate::loss::{Loss, Noise};
+use crate::objective::Series;
+use crate::prior::Density;
+use crate::split::{Holdout, split};
 use crate::transform::Transform;
 use dmci::{
-    Batch, Cancel, Column, Datum, Diagnostic, Failure, Model, ModelOptions, Parameter, Program, Report, RunOptions,
-    Want,
+    Batch, Cancel, Column, Diagnostic, Model, ModelOptions, Parameter, ParameterKind, Program, Report, RunOptions,
 };
+use std::sync::Mutex;
 
 /// How a program and a table become a problem.
 #[derive(Clone, Debug, Default)]
@@ -16,8 +21,20 @@ pub struct ProblemOptions {
     /// Mode, limits, seed, cancel flag. Bindings of parameters move their starts; other bindings are
     /// constants of the program.
     pub run: RunOptions,
-    /// The share of rows that is kept out of the fit and scored afterwards.
-    pub holdout: Option<f64>,
+    /// The rows that are kept out of the fit and scored afterwards.
+    pub holdout: Holdout,
+    /// What is made small.
+    pub loss: Loss,
+    /// The column whose numbers multiply the loss of each row.
+    pub weights: Option<String>,
+    /// The column of standard deviations of the target.
+    pub sigma: Option<String>,
+    /// The column of trials, for the binomial loss.
+    pub trials: Option<String>,
+    /// The column of groups whose series an objective program sees one by one.
+    pub group: Option<String>,
+    /// The parameters that are fitted, if not all: the others stay at their starts.
+    pub only: Option<Vec<String>>,
 }
 
 /// Some rows of a table, as a model takes them.
@@ -27,8 +44,28 @@ pub struct Rows {
     pub indices: Vec<usize>,
     /// The inputs of the program.
     pub columns: Vec<Column>,
-    /// What it must predict.
+    /// What it must predict: all targets of a row one after the other.
     pub target: Vec<f64>,
+    /// How much each row counts.
+    pub weight: Vec<f64>,
+    /// Standard deviations; 1 if there is no column.
+    pub sigma: Vec<f64>,
+    /// Trials; 1 if there is no column.
+    pub trials: Vec<f64>,
+    /// The group of each row.
+    pub group: Vec<usize>,
+}
+
+impl Rows {
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.indices.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.indices.is_empty()
+    }
 }
 
 /// A problem, checked: the program is well-formed, every input is bound, all numbers are finite.
@@ -38,82 +75,113 @@ pub struct Problem {
     pub program: Program,
     /// Where the data come from.
     pub data: String,
-    /// The column that is predicted.
-    pub target: String,
+    /// The columns that are predicted.
+    pub targets: Vec<String>,
     /// The columns that the program reads.
     pub inputs: Vec<String>,
     /// The parameters that are fitted, with their starts.
     pub parameters: Vec<Parameter>,
     /// The parameters that stay as they are.
     pub fixed: Vec<Parameter>,
+    /// The names of the groups; empty if no parameter differs by group.
+    pub groups: Vec<String>,
     /// The rows that are fitted.
     pub training: Rows,
     /// The rows that are only scored.
     pub held_out: Rows,
+    /// What is made small.
+    pub loss: Loss,
     /// What is worth knowing before a fit.
     pub warnings: Report,
-    transforms: Vec<Transform>,
-    start: Vec<f64>,
-    cancel: Cancel,
-    model: Model,
-}
-
-/// The loss at a point, with its derivatives by the raw numbers.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Evaluation {
-    /// Not finite if a row failed or its prediction is not finite.
-    pub loss: f64,
-    /// By each raw number.
-    pub gradient: Vec<f64>,
-}
-
-impl Evaluation {
-    /// Whether a search can go on from here.
-    pub fn is_finite(&self) -> bool {
-        self.loss.is_finite() && self.gradient.iter().all(|g| g.is_finite())
-    }
+    /// How raw numbers become parameters.
+    pub layout: Layout,
+    /// What an objective program sees.
+    pub series: Option<Series>,
+    /// The densities that the schema gives, with the first number of their parameter in a set, how many
+    /// numbers it has, and whether every group has its own.
+    pub(crate) priors: Vec<(Density, usize, usize, bool)>,
+    pub(crate) data_hash: String,
+    /// Numbers that the model gives for a row: the predictions, and behind them the loss if a procedure
+    /// of the program computes it.
+    pub(crate) outputs: usize,
+    pub(crate) noise: Noise,
+    pub(crate) start: Vec<f64>,
+    pub(crate) cancel: Cancel,
+    pub(crate) model: Model,
+    pub(crate) batch: Mutex<Batch>,
 }
 
 impl Problem {
-    /// Binds the columns of a table to the names of a program.
+    /// Binds the columns of a table to the names of a program. Several targets have commas between them.
     pub fn new(program: Program, table: &Table, target: &str, options: ProblemOptions) -> Result<Problem, Report> {
-        let ProblemOptions { mut run, holdout } = options;
+        let ProblemOptions { mut run, holdout, loss, weights, sigma, trials, only, .. } = options;
         let names = dmci::Interpreter::shared().names(&program)?;
-        let bound = bind_columns(&names, table, target, &run)?;
+        let targets: Vec<String> = target.split(',').map(|t| t.trim().to_string()).collect();
+        let aside = [weights, sigma, trials];
+        let mut bound = bind_columns(&names, table, &targets, &aside, &run)?;
+        let mut outputs = targets.len();
+        let mut walked = program.clone();
+        if let Loss::Procedure(name) = &loss {
+            walked = with_procedure(&program, &names, name, &targets)?;
+            bound.inputs.push((targets[0].clone(), find_column(table, &targets[0])?.values.clone()));
+            outputs = 2;
+        }
         let declared = names.schema.parameters.iter().map(|p| &p.name);
-        check_program(&program, &run, declared.chain(bound.inputs.iter().map(|(name, _)| name)), table, target)?;
-        let (parameters, fixed) = parameters(&program, &names.schema, &mut run)?;
-        run.bindings.extend(fixed.iter().map(|p| (p.name.clone(), Datum::Real(p.init))));
+        check_program(&walked, &run, declared.chain(bound.inputs.iter().map(|(name, _)| name)), table, &targets)?;
+        let (parameters, fixed) = parameters(&program, &names.schema, &mut run, only.as_deref())?;
+        run.bindings.extend(fixed.iter().map(|p| (p.name.clone(), p.datum())));
+        let (group_names, group) = groups(&program, &parameters, table, None)?;
         let transforms: Vec<Transform> = parameters.iter().map(Transform::of).collect();
-        let start =
-            parameters.iter().zip(&transforms).map(|(p, t)| raw_start(&program, p, *t)).collect::<Result<_, _>>()?;
-        let warnings = constant_target(table, target, &bound.target);
-        let (inputs, columns): (Vec<String>, Vec<Column>) = bound.inputs.into_iter().unzip();
-        let param_names: Vec<&str> = parameters.iter().map(|p| p.name.as_str()).collect();
+        let is_grouped = |p: &Parameter| p.per.is_some();
+        let layout =
+            Layout::new(transforms.iter().copied().zip(parameters.iter().map(is_grouped)), group_names.len().max(1));
+        let noise = noise(&program, &loss, &names, &parameters, &layout, &aside)?;
+        let start = group_starts(&program, &parameters, &layout)?;
+        let priors = priors(&program, &loss, &parameters, &layout)?;
+        let warnings = constant_target(table, &targets, &bound);
+        let (inputs, columns): (Vec<String>, Vec<Column>) = bound.inputs.iter().cloned().unzip();
+        let params = parameters.iter().map(|p| (p.name.clone(), p.datum())).collect();
         let input_names: Vec<&str> = inputs.iter().map(String::as_str).collect();
-        let (fitted, held) = split_rows(table.rows, holdout.unwrap_or(0.0), run.seed);
+        // Rows without a value that the program reads take no part, and no share of what is held out.
+        let usable: Vec<usize> = (0..table.rows).filter(|r| bound.unusable.binary_search(r).is_err()).collect();
+        let marks = |column: &str| marks(table, column).map(|list| usable.iter().map(|&r| list[r]).collect());
+        let (fitted, held) = split(usable.len(), &holdout, run.seed, &marks)?;
+        let of_table = |part: Vec<usize>| part.into_iter().map(|i| usable[i]).collect::<Vec<usize>>();
+        let (fitted, held) = (of_table(fitted), of_table(held));
         let rows = |indices: Vec<usize>| Rows {
             columns: columns.iter().map(|c| select(c, &indices)).collect(),
-            target: indices.iter().map(|&r| bound.target[r]).collect(),
+            target: indices.iter().flat_map(|&r| bound.targets.iter().map(move |t| t[r])).collect(),
+            weight: indices.iter().map(|&r| bound.weight[r]).collect(),
+            sigma: indices.iter().map(|&r| bound.sigma[r]).collect(),
+            trials: indices.iter().map(|&r| bound.trials[r]).collect(),
+            group: indices.iter().map(|&r| group[r]).collect(),
             indices,
         };
         let cancel = run.cancel.clone();
-        let model = ModelOptions { run, output: false, ..ModelOptions::default() };
-        let model = Model::new(program.clone(), &param_names, &input_names, model);
+        let model = ModelOptions { run, outputs, output: false, ..ModelOptions::default() };
+        let model = Model::with_params(walked, params, &input_names, model);
         Ok(Problem {
             program,
             data: table.name.clone(),
-            target: target.to_string(),
+            data_hash: table.hash(),
+            outputs,
+            targets,
             training: rows(fitted),
             held_out: rows(held),
+            groups: group_names,
             inputs,
             parameters,
             fixed,
+            loss,
             warnings,
-            transforms,
+            layout,
+            priors,
+            noise,
             start,
             cancel,
             model,
+            batch: Mutex::default(),
+            series: None,
         })
     }
 
@@ -122,9 +190,78 @@ impl Problem {
         &self.start
     }
 
-    /// The values that raw numbers stand for.
+    /// The values that raw numbers stand for, of every group.
     pub fn values(&self, raw: &[f64]) -> Vec<f64> {
-        self.transforms.iter().zip(raw).map(|(t, &x)| t.value(x)).collect()
+        self.layout.all_values(raw)
+    }
+
+    /// The names of the numbers of [`Problem::values`]: `k`, `w.0`, `k[site A]`.
+    pub fn value_names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for (parameter, block) in self.parameters.iter().zip(&self.layout.blocks) {
+            let numbers = parameter.number_names();
+            if block.per_group {
+                names.extend(self.groups.iter().flat_map(|g| numbers.iter().map(move |n| format!("{n}[{g}]"))));
+            } else {
+                names.extend(numbers);
+            }
+        }
+        names
+    }
+
+    /// The names of the raw numbers of a point.
+    pub fn raw_names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for (parameter, block) in self.parameters.iter().zip(&self.layout.blocks) {
+            let all = parameter.number_names();
+            let own: Vec<String> = match parameter.kind {
+                ParameterKind::Cholesky(n) => {
+                    (0..n).flat_map(|i| (0..=i).map(move |j| i * n + j)).map(|k| all[k].clone()).collect()
+                }
+                _ => all.into_iter().take(block.transform.raws()).collect(),
+            };
+            if block.per_group {
+                names.extend(self.groups.iter().flat_map(|g| own.iter().map(move |n| format!("{n}[{g}]"))));
+            } else {
+                names.extend(own);
+            }
+        }
+        names
+    }
+
+    /// The transform of a number of [`Problem::values`] that depends on one raw number alone.
+    pub(crate) fn separate(&self, number: usize) -> Option<Transform> {
+        let mut at = 0;
+        for block in &self.layout.blocks {
+            at += block.transform.values() * if block.per_group { self.layout.groups } else { 1 };
+            if number < at {
+                return Some(block.transform).filter(|t| t.is_separate());
+            }
+        }
+        None
+    }
+
+    /// How many numbers are predicted that were measured.
+    pub fn measurements(&self) -> usize {
+        match &self.series {
+            Some(series) => series.fitted.iter().sum(),
+            None => self.training.target.iter().filter(|y| !y.is_nan()).count(),
+        }
+    }
+
+    /// Whether the program's value is what is made small.
+    pub fn is_objective(&self) -> bool {
+        self.loss == Loss::Objective
+    }
+
+    /// A hash of the data.
+    pub fn fingerprint(&self) -> &str {
+        &self.data_hash
+    }
+
+    /// Whether the loss is a sum of squares.
+    pub fn is_least_squares(&self) -> bool {
+        self.priors.is_empty() && self.loss.is_least_squares(&self.noise)
     }
 
     /// How many paths through the program were recorded.
@@ -132,124 +269,49 @@ impl Problem {
         self.model.recordings()
     }
 
-    /// The losses of points in raw space. Each is what it would be alone, bit for bit. Fails only if
-    /// the run was cancelled.
-    pub fn evaluate(&self, points: &[Vec<f64>]) -> Result<Vec<Evaluation>, Report> {
-        let (rows, n) = (self.training.target.len(), self.parameters.len());
-        // As many lanes together as memory allows.
-        let sets = (MAX_NUMBERS / (rows * (n + 1))).max(1);
-        let mut evaluations = Vec::with_capacity(points.len());
-        for points in points.chunks(sets) {
-            let values: Vec<f64> = points.iter().flat_map(|raw| self.values(raw)).collect();
-            let batch = self.model.evaluate(&values, &self.training.columns, Want::Gradients)?;
-            if let Some(interrupted) = interruption(&batch) {
-                return Err(interrupted);
-            }
-            evaluations.extend(points.iter().enumerate().map(|(set, raw)| {
-                let predictions = &batch.values[set * rows..][..rows];
-                self.evaluation(raw, predictions, &batch.gradients[set * rows * n..][..rows * n])
-            }));
-        }
-        Ok(evaluations)
-    }
-
-    fn evaluation(&self, raw: &[f64], predictions: &[f64], gradients: &[f64]) -> Evaluation {
-        let mut gradient = vec![0.0; self.parameters.len()];
-        let loss = mean_squared_error(predictions, &self.training.target, gradients, &mut gradient);
-        for ((g, t), &x) in gradient.iter_mut().zip(&self.transforms).zip(raw) {
-            *g *= t.slope(x);
-        }
-        Evaluation { loss, gradient }
-    }
-
     /// Takes back a request to stop that has been heard, so that what is left to do is done.
     pub fn resume(&self) {
         self.cancel.reset();
     }
-
-    /// Predictions for rows of inputs under parameter values; NaN where the program fails.
-    pub fn predict(&self, values: &[f64], columns: &[Column]) -> Result<Batch, Report> {
-        self.model.evaluate(values, columns, Want::Values)
-    }
-
-    /// Says what is wrong if a search cannot start: rows that fail or are not finite.
-    pub fn check_start(&self) -> Result<(), Report> {
-        let values = self.values(&self.start);
-        // Some rows first: a program that always fails must not be walked for each of them.
-        let some: Vec<usize> = (0..self.training.target.len().min(20)).collect();
-        let some: Vec<Column> = self.training.columns.iter().map(|c| select(c, &some)).collect();
-        self.check_failures(&self.model.evaluate(&values, &some, Want::Gradients)?)?;
-        let batch = self.model.evaluate(&values, &self.training.columns, Want::Gradients)?;
-        self.check_failures(&batch)?;
-        self.check_finite(&batch)
-    }
-
-    fn check_failures(&self, batch: &Batch) -> Result<(), Report> {
-        if let Some(interrupted) = interruption(batch) {
-            return Err(interrupted);
-        }
-        if let Some((_, failure)) = batch.failures.first() {
-            let rows: Vec<usize> = batch.failures.iter().map(|f| f.0).collect();
-            let error =
-                Diagnostic::error("E0804", format!("the program fails at the start in {}", self.row_list(&rows)));
-            let help = "repair the program, remove the rows, or start elsewhere with --set; below is the first failure";
-            let mut report = Report::of(*error.help(help));
-            report.append(failure.report.clone());
-            return Err(report);
-        }
-        Ok(())
-    }
-
-    fn check_finite(&self, batch: &Batch) -> Result<(), Report> {
-        let n = self.parameters.len();
-        let bad = |row: &usize| !batch.values[*row].is_finite();
-        let rows: Vec<usize> = (0..batch.values.len()).filter(bad).collect();
-        if let Some(&row) = rows.first() {
-            let message = format!("the prediction is {} at the start in {}", batch.values[row], self.row_list(&rows));
-            return Err(Report::of(*Diagnostic::error("E0805", message).help(START_HELP)));
-        }
-        if let Some(i) = batch.gradients.iter().position(|g| !g.is_finite()) {
-            let name = &self.parameters[i % n].name;
-            let rows: Vec<usize> =
-                (0..batch.values.len()).filter(|r| !batch.gradients[r * n + i % n].is_finite()).collect();
-            let message = format!("the derivative by {name} is not finite at the start in {}", self.row_list(&rows));
-            return Err(Report::of(*Diagnostic::error("E0805", message).help(START_HELP)));
-        }
-        Ok(())
-    }
-
-    /// Rows of the training set as a reader of the table counts them: from 1.
-    fn row_list(&self, rows: &[usize]) -> String {
-        let numbers: Vec<String> = rows.iter().take(5).map(|&r| (self.training.indices[r] + 1).to_string()).collect();
-        let more = if rows.len() > 5 { format!(" and {} more", rows.len() - 5) } else { String::new() };
-        format!("row{} {}{more}", if rows.len() == 1 { "" } else { "s" }, numbers.join(", "))
-    }
 }
 
-/// Values and derivatives that are held at a time, for all lanes.
-const MAX_NUMBERS: usize = 1 << 23;
+/// The raw numbers of the starts of all parameters, for every group.
+pub(crate) fn group_starts(program: &Program, parameters: &[Parameter], layout: &Layout) -> Result<Vec<f64>, Report> {
+    let mut start = Vec::new();
+    for (parameter, block) in parameters.iter().zip(&layout.blocks) {
+        let raw = raw_start(program, parameter, block.transform)?;
+        (0..if block.per_group { layout.groups } else { 1 }).for_each(|_| start.extend(&raw));
+    }
+    Ok(start)
+}
 
-const START_HELP: &str = "start elsewhere: change the starts in (params ...), or give others with --set";
-
-fn raw_start(program: &Program, parameter: &Parameter, transform: Transform) -> Result<f64, Report> {
-    transform.raw(parameter.init).ok_or_else(|| {
-        let Parameter { name, kind, init, .. } = parameter;
-        let domain = transform.domain();
-        let error = Diagnostic::error("E0802", format!("{name} is {kind} and must start {domain}, got {init}"));
+fn raw_start(program: &Program, parameter: &Parameter, transform: Transform) -> Result<Vec<f64>, Report> {
+    transform.raws_of(&parameter.starts).ok_or_else(|| {
+        let Parameter { name, kind, .. } = parameter;
+        let (domain, got) = (transform.domain(), shown(&parameter.starts));
+        let error = Diagnostic::error("E0802", format!("{name} is {kind} and must start {domain}, got {got}"));
         parameter.report(program, error.help("start inside, not on the boundary, or choose another kind"))
     })
 }
 
-fn constant_target(table: &Table, name: &str, target: &[f64]) -> Report {
-    if target.iter().any(|y| *y != target[0]) {
-        return Report::default();
-    }
-    let message = format!("{}: the target {name} is {} in every row", table.name, target[0]);
-    Report::of(*Diagnostic::warning("W0701", message).help("a constant fits it; is it the right column?"))
+fn shown(numbers: &[f64]) -> String {
+    let list: Vec<String> = numbers.iter().map(f64::to_string).collect();
+    if let [one] = &list[..] { one.clone() } else { format!("({})", list.join(" ")) }
 }
 
-/// The report of an interruption, if a walk was interrupted.
-fn interruption(batch: &Batch) -> Option<Report> {
-    let cancelled = |failure: &Failure| failure.report.diagnostics.iter().any(|d| d.code == "E0409");
-    batch.failures.iter().find(|f| cancelled(&f.1)).map(|f| f.1.report.clone())
+fn constant_target(table: &Table, names: &[String], bound: &Bound) -> Report {
+    let mut report = Report::default();
+    if !bound.unusable.is_empty() {
+        let message =
+            format!("{}: {} rows are left out, because something in them is missing", table.name, bound.unusable.len());
+        report.append(Report::of(*Diagnostic::warning("W0702", message)));
+    }
+    for (name, target) in names.iter().zip(&bound.targets) {
+        let mut present = target.iter().filter(|y| !y.is_nan());
+        let Some(first) = present.next().filter(|first| present.all(|y| y == *first)) else { continue };
+        let message = format!("{}: the target {name} is {first} in every row", table.name);
+        let warning = Diagnostic::warning("W0701", message).help("a constant fits it; is it the right column?");
+        report.append(Report::of(*warning));
+    }
+    report
 }

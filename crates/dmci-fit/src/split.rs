@@ -1,14 +1,114 @@
 //! Which rows are fitted and which are held out.
 
+use crate::random::Stream;
+use dmci::{Diagnostic, Report};
 use dmci_data::num::next_random;
 
-/// Indices of the rows to fit and of those held out, both in order. A share above 0 holds out at
-/// least one row, and at least one row is left; the seed decides which.
-pub fn split_rows(rows: usize, share: f64, seed: u64) -> (Vec<usize>, Vec<usize>) {
+/// How rows are held out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Holdout {
+    /// All rows are fitted.
+    #[default]
+    None,
+    /// This share of rows, drawn by the seed; of a series, its end.
+    Share(f64),
+    /// The rows for which a column is not 0, or says `test` or `true`.
+    Column(String),
+    /// The rows for which a column lies in an interval: from the first number on, below the second.
+    Range(String, f64, f64),
+    /// One of k parts that the seed draws: number i, from 1.
+    Fold(usize, usize),
+    /// The last share of rows in the order of the table.
+    Tail(f64),
+}
+
+impl Holdout {
+    /// Reads how the command writes it: `0.3`, `tail:0.3`, `column:test`, `range:t:10:20`, `fold:2/5`.
+    pub fn parse(text: &str) -> Option<Holdout> {
+        let share = |text: &str| text.parse().ok().filter(|x: &f64| *x > 0.0 && *x < 1.0);
+        if let Some(share) = share(text) {
+            return Some(Holdout::Share(share));
+        }
+        let (kind, rest) = text.split_once(':')?;
+        match kind {
+            "tail" => share(rest).map(Holdout::Tail),
+            "column" if !rest.is_empty() => Some(Holdout::Column(rest.to_string())),
+            "range" => {
+                let (head, high) = rest.rsplit_once(':')?;
+                let (column, low) = head.rsplit_once(':')?;
+                let bound = |text: &str, open: f64| if text.is_empty() { Some(open) } else { text.parse().ok() };
+                let (low, high) = (bound(low, f64::NEG_INFINITY)?, bound(high, f64::INFINITY)?);
+                (low < high && !column.is_empty()).then(|| Holdout::Range(column.to_string(), low, high))
+            }
+            "fold" => {
+                let (i, k) = rest.split_once('/')?;
+                let (i, k) = (i.parse().ok()?, k.parse().ok()?);
+                (k >= 2 && (1..=k).contains(&i)).then_some(Holdout::Fold(i, k))
+            }
+            _ => None,
+        }
+    }
+
+    /// How many rows of a series, from the first, are fitted.
+    pub fn fitted_of_series(&self, rows: usize) -> usize {
+        match self {
+            Holdout::Share(share) | Holdout::Tail(share) if rows > 1 => rows - held_count(rows, *share),
+            _ => rows,
+        }
+    }
+}
+
+fn held_count(rows: usize, share: f64) -> usize {
+    ((rows as f64 * share).round() as usize).clamp(1, rows.max(2) - 1)
+}
+
+/// Indices of the rows to fit and of those held out, both in order. `numbers` gives a column as numbers,
+/// or says what is wrong with it.
+pub fn split(
+    rows: usize,
+    holdout: &Holdout,
+    seed: u64,
+    numbers: &dyn Fn(&str) -> Result<Vec<f64>, Report>,
+) -> Result<(Vec<usize>, Vec<usize>), Report> {
+    let by = |held: &dyn Fn(usize) -> bool| (0..rows).partition::<Vec<usize>, _>(|&r| !held(r));
+    let (fitted, held) = match holdout {
+        Holdout::None => ((0..rows).collect(), Vec::new()),
+        Holdout::Share(share) => split_rows(rows, *share, seed),
+        Holdout::Tail(share) if rows > 1 => by(&|r| r >= rows - held_count(rows, *share)),
+        Holdout::Tail(_) => ((0..rows).collect(), Vec::new()),
+        Holdout::Column(name) => {
+            let marks = numbers(name)?;
+            by(&|r| marks[r] != 0.0)
+        }
+        Holdout::Range(name, low, high) => {
+            let places = numbers(name)?;
+            by(&|r| places[r] >= *low && places[r] < *high)
+        }
+        Holdout::Fold(i, k) => {
+            let mut order: Vec<usize> = (0..rows).collect();
+            let mut stream = Stream::new(seed, 0xf01d);
+            (1..rows).rev().for_each(|j| order.swap(j, stream.below(j + 1)));
+            let mut part = vec![0; rows];
+            order.iter().enumerate().for_each(|(place, &row)| part[row] = place % k);
+            by(&|r| part[r] == i - 1)
+        }
+    };
+    if fitted.is_empty() || (held.is_empty() && *holdout != Holdout::None && rows > 1) {
+        let what = if fitted.is_empty() { "all rows are held out" } else { "no row is held out" };
+        let help = "check the column and the interval of --holdout";
+        return Err(Report::of(
+            *Diagnostic::error("E0708", format!("{what}, expected some to fit and some to score")).help(help),
+        ));
+    }
+    Ok((fitted, held))
+}
+
+/// A share above 0 holds out at least one row, and at least one row is left; the seed decides which.
+fn split_rows(rows: usize, share: f64, seed: u64) -> (Vec<usize>, Vec<usize>) {
     if share <= 0.0 || rows < 2 {
         return ((0..rows).collect(), Vec::new());
     }
-    let count = ((rows as f64 * share).round() as usize).clamp(1, rows - 1);
+    let count = held_count(rows, share);
     let mut state = seed;
     let mut order: Vec<usize> = (0..rows).collect();
     for i in 0..count {
@@ -26,12 +126,14 @@ pub fn split_rows(rows: usize, share: f64, seed: u64) -> (Vec<usize>, Vec<usize>
 mod tests {
     use super::*;
 
+    fn parts(rows: usize, holdout: Holdout, seed: u64) -> (Vec<usize>, Vec<usize>) {
+        split(rows, &holdout, seed, &|_| Ok((0..rows).map(|r| if r % 4 == 3 { 1.0 } else { 0.0 }).collect())).unwrap()
+    }
+
     #[test]
     fn every_row_is_on_one_side() {
-        for (rows, share, count) in
-            [(10, 0.3, 3), (10, 0.01, 1), (2, 0.9, 1), (100, 0.25, 25), (10, 0.0, 0), (1, 0.5, 0)]
-        {
-            let (fitted, held) = split_rows(rows, share, 7);
+        for (rows, share, count) in [(10, 0.3, 3), (10, 0.01, 1), (2, 0.9, 1), (100, 0.25, 25), (1, 0.5, 0)] {
+            let (fitted, held) = parts(rows, Holdout::Share(share), 7);
             assert_eq!(held.len(), count);
             let mut all = [fitted.clone(), held.clone()].concat();
             all.sort_unstable();
@@ -40,5 +142,34 @@ mod tests {
         }
         assert_eq!(split_rows(50, 0.5, 1), split_rows(50, 0.5, 1));
         assert_ne!(split_rows(50, 0.5, 1), split_rows(50, 0.5, 2));
+    }
+
+    #[test]
+    fn rows_are_held_out_by_column_range_fold_and_tail() {
+        assert_eq!(parts(8, Holdout::Column("test".into()), 0).1, [3, 7]);
+        assert_eq!(parts(8, Holdout::Range("t".into(), 0.5, 2.0), 0).1, [3, 7]);
+        assert_eq!(parts(10, Holdout::Tail(0.25), 0).1, [7, 8, 9]);
+        let mut seen: Vec<usize> = (1..=3).flat_map(|i| parts(10, Holdout::Fold(i, 3), 4).1).collect();
+        assert_eq!(seen.len(), 10);
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), 10, "folds do not overlap");
+    }
+
+    #[test]
+    fn the_ways_to_hold_out_can_be_written() {
+        for (text, expected) in [
+            ("0.3", Holdout::Share(0.3)),
+            ("tail:0.2", Holdout::Tail(0.2)),
+            ("column:is test", Holdout::Column("is test".into())),
+            ("range:t:1.5:", Holdout::Range("t".into(), 1.5, f64::INFINITY)),
+            ("range:a:b:0:1", Holdout::Range("a:b".into(), 0.0, 1.0)),
+            ("fold:2/5", Holdout::Fold(2, 5)),
+        ] {
+            assert_eq!(Holdout::parse(text), Some(expected), "{text}");
+        }
+        for text in ["", "1.5", "tail:2", "fold:6/5", "fold:0/5", "range:t:2:1", "range:t", "odd:1"] {
+            assert_eq!(Holdout::parse(text), None, "{text}");
+        }
     }
 }

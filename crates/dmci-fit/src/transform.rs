@@ -1,22 +1,106 @@
 //! From the raw numbers that a fit searches over to the values that a program sees, and back.
 
 use dmci::{Parameter, ParameterKind};
-use dmci_ops::real::{atanh, expm1, log, log1p, sigmoid, softplus, tanh};
+use dmci_ops::real::{atanh, exp, expm1, log, log1p, sigmoid, softplus, tanh};
+use std::cmp::Ordering;
 
-/// The transform of one parameter.
+/// The transform of one parameter: of each of its numbers alone, or of all of them together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transform {
     kind: ParameterKind,
     scale: f64,
+    /// Numbers of the parameter.
+    count: usize,
 }
 
 impl Transform {
     /// The transform that a schema asks for.
     pub fn of(parameter: &Parameter) -> Transform {
-        Transform { kind: parameter.kind, scale: parameter.scale.unwrap_or(1.0) }
+        Transform { kind: parameter.kind, scale: parameter.scale.unwrap_or(1.0), count: parameter.starts.len() }
     }
 
-    /// The value that a raw number stands for.
+    /// How many raw numbers the parameter has.
+    pub fn raws(self) -> usize {
+        match self.kind {
+            ParameterKind::Cholesky(n) => n * (n + 1) / 2,
+            ParameterKind::Simplex(n) => n - 1,
+            _ => self.count,
+        }
+    }
+
+    /// How many numbers the program sees.
+    pub fn values(self) -> usize {
+        self.count
+    }
+
+    /// Appends the numbers that raw ones stand for.
+    pub fn values_into(self, raw: &[f64], values: &mut Vec<f64>) {
+        match self.kind {
+            ParameterKind::Cholesky(n) => {
+                for i in 0..n {
+                    let row = (0..n).map(|j| match j.cmp(&i) {
+                        Ordering::Less => self.scale * raw[i * (i + 1) / 2 + j],
+                        Ordering::Equal => self.scale * softplus(raw[i * (i + 1) / 2 + i]),
+                        Ordering::Greater => 0.0,
+                    });
+                    values.extend(row);
+                }
+            }
+            ParameterKind::Simplex(_) => values.extend(shares(raw)),
+            _ => values.extend(raw.iter().map(|&x| self.value(x))),
+        }
+    }
+
+    /// Adds to `out` the derivatives by raw numbers of what has these derivatives by values.
+    pub fn pull_back(self, raw: &[f64], by_value: &[f64], out: &mut [f64]) {
+        match self.kind {
+            ParameterKind::Cholesky(n) => {
+                for i in 0..n {
+                    for j in 0..=i {
+                        let k = i * (i + 1) / 2 + j;
+                        let slope = if i == j { sigmoid(raw[k]) } else { 1.0 };
+                        out[k] += by_value[i * n + j] * self.scale * slope;
+                    }
+                }
+            }
+            ParameterKind::Simplex(_) => {
+                let shares = shares(raw);
+                let mean: f64 = shares.iter().zip(by_value).map(|(s, g)| s * g).sum();
+                for (k, out) in out.iter_mut().enumerate() {
+                    *out += shares[k] * (by_value[k] - mean);
+                }
+            }
+            _ => out.iter_mut().zip(by_value).zip(raw).for_each(|((out, g), &x)| *out += g * self.slope(x)),
+        }
+    }
+
+    /// The raw numbers for values; `None` if no finite ones have them.
+    pub fn raws_of(self, values: &[f64]) -> Option<Vec<f64>> {
+        match self.kind {
+            ParameterKind::Cholesky(n) => {
+                let positive = Transform { kind: ParameterKind::Positive, ..self };
+                let inside = (0..n).flat_map(|i| (0..=i).map(move |j| (i, j)));
+                let above = (0..n).flat_map(|i| (i + 1..n).map(move |j| i * n + j));
+                if above.into_iter().any(|k| values[k] != 0.0) {
+                    return None;
+                }
+                inside
+                    .map(|(i, j)| match values[i * n + j] {
+                        x if i == j => positive.raw(x),
+                        x => Some(x / self.scale).filter(|x| x.is_finite()),
+                    })
+                    .collect()
+            }
+            ParameterKind::Simplex(n) => {
+                let sum: f64 = values.iter().sum();
+                let inside = values.iter().all(|x| *x > 0.0 && x.is_finite()) && (sum - 1.0).abs() < 1e-6;
+                inside.then(|| values[..n - 1].iter().map(|x| log(x / values[n - 1])).collect())
+            }
+            _ => values.iter().map(|&x| self.raw(x)).collect(),
+        }
+    }
+
+    /// The value that a raw number stands for, where numbers are transformed alone.
     pub fn value(self, raw: f64) -> f64 {
         match self.kind {
             ParameterKind::Positive => self.scale * softplus(raw),
@@ -63,9 +147,34 @@ impl Transform {
             ParameterKind::Unit => format!("between 0 and {}", self.scale),
             ParameterKind::SignedUnit => format!("between {} and {}", -self.scale, self.scale),
             ParameterKind::Bounded(low, high) => format!("between {low} and {high}"),
+            ParameterKind::Cholesky(_) => "with a positive diagonal and nothing above it".into(),
+            ParameterKind::Simplex(_) => "with positive numbers that add up to 1".into(),
             _ => "finite".into(),
         }
     }
+
+    /// Whether raw numbers stand for values one by one, so that intervals can be carried over.
+    pub fn is_separate(self) -> bool {
+        !matches!(self.kind, ParameterKind::Cholesky(_) | ParameterKind::Simplex(_))
+    }
+
+    /// The width of the interval that values are confined to, if they are.
+    pub fn width(self) -> Option<f64> {
+        match self.kind {
+            ParameterKind::Unit => Some(self.scale),
+            ParameterKind::SignedUnit => Some(2.0 * self.scale),
+            ParameterKind::Bounded(low, high) => Some(high - low),
+            _ => None,
+        }
+    }
+}
+
+/// Positive numbers that add up to 1: exponentials of the raw numbers and of 0, divided by their sum.
+fn shares(raw: &[f64]) -> Vec<f64> {
+    let largest = raw.iter().copied().fold(0.0, f64::max);
+    let parts: Vec<f64> = raw.iter().chain(&[0.0]).map(|x| exp(x - largest)).collect();
+    let sum: f64 = parts.iter().sum();
+    parts.into_iter().map(|x| x / sum).collect()
 }
 
 /// s (1 - s), small but right on both sides.
@@ -95,7 +204,7 @@ mod tests {
     #[test]
     fn values_come_back_as_raw_numbers() {
         for (kind, scale) in KINDS {
-            let t = Transform { kind, scale };
+            let t = Transform { kind, scale, count: 1 };
             for i in -40..=40 {
                 let raw = f64::from(i) * 0.2;
                 let back = t.raw(t.value(raw)).expect("inside");
@@ -103,7 +212,7 @@ mod tests {
                 assert!((back - raw).abs() < 1e-7, "{t:?} {raw} {back}");
             }
         }
-        let tiny = Transform { kind: ParameterKind::Positive, scale: 1.0 };
+        let tiny = Transform { kind: ParameterKind::Positive, scale: 1.0, count: 1 };
         for value in [1e-300, 1e-10, 1.0, 50.0, 1e6, 1e300] {
             let raw = tiny.raw(value).expect("inside");
             assert!((tiny.value(raw) / value - 1.0).abs() < 1e-12, "{value}");
@@ -113,7 +222,7 @@ mod tests {
     #[test]
     fn slopes_are_derivatives() {
         for (kind, scale) in KINDS {
-            let t = Transform { kind, scale };
+            let t = Transform { kind, scale, count: 1 };
             for i in -30..=30 {
                 let (raw, h) = (f64::from(i) * 0.2, 1e-5);
                 let numeric = (t.value(raw + h) - t.value(raw - h)) / (2.0 * h);
@@ -124,13 +233,13 @@ mod tests {
 
     #[test]
     fn values_stay_inside_and_starts_outside_are_refused() {
-        let bounded = Transform { kind: ParameterKind::Bounded(0.1, 0.3), scale: 1.0 };
+        let bounded = Transform { kind: ParameterKind::Bounded(0.1, 0.3), scale: 1.0, count: 1 };
         for raw in [-1e9, -100.0, 0.0, 100.0, 1e9] {
             assert!((0.1..=0.3).contains(&bounded.value(raw)));
         }
         assert_eq!(bounded.raw(0.3), None);
         assert_eq!(bounded.raw(0.4), None);
-        let t = |kind| Transform { kind, scale: 1.0 };
+        let t = |kind| Transform { kind, scale: 1.0, count: 1 };
         for (kind, value) in [
             (ParameterKind::Positive, 0.0),
             (ParameterKind::Positive, -1.0),
@@ -141,5 +250,40 @@ mod tests {
         ] {
             assert_eq!(t(kind).raw(value), None, "{kind} {value}");
         }
+    }
+
+    #[test]
+    fn structured_values_come_back_and_pull_back_their_derivatives() {
+        let cases = [
+            (ParameterKind::Cholesky(3), 9, vec![2.0, 0.0, 0.0, -1.0, 0.5, 0.0, 0.3, 4.0, 1.5]),
+            (ParameterKind::Simplex(4), 4, vec![0.1, 0.2, 0.3, 0.4]),
+            (ParameterKind::Positive, 2, vec![0.1, 20.0]),
+        ];
+        for (kind, count, values) in cases {
+            let t = Transform { kind, scale: 1.0, count };
+            let raw = t.raws_of(&values).expect("inside");
+            assert_eq!(raw.len(), t.raws());
+            let at = |raw: &[f64]| {
+                let mut out = Vec::new();
+                t.values_into(raw, &mut out);
+                out
+            };
+            assert!(at(&raw).iter().zip(&values).all(|(a, b)| (a - b).abs() < 1e-14), "{kind}");
+            // The derivative of a weighted sum of values, against differences.
+            let weights: Vec<f64> = (0..count).map(|k| 1.0 + k as f64).collect();
+            let weighted = |raw: &[f64]| at(raw).iter().zip(&weights).map(|(x, w)| x * w).sum::<f64>();
+            let mut exact = vec![0.0; raw.len()];
+            t.pull_back(&raw, &weights, &mut exact);
+            for (k, exact) in exact.iter().enumerate() {
+                let (mut up, mut down) = (raw.clone(), raw.clone());
+                up[k] += 1e-6;
+                down[k] -= 1e-6;
+                assert!((exact - (weighted(&up) - weighted(&down)) / 2e-6).abs() < 1e-8, "{kind} {k}");
+            }
+        }
+        let wrong = Transform { kind: ParameterKind::Simplex(2), scale: 1.0, count: 2 };
+        assert_eq!(wrong.raws_of(&[0.4, 0.4]), None);
+        let above = Transform { kind: ParameterKind::Cholesky(2), scale: 1.0, count: 4 };
+        assert_eq!(above.raws_of(&[1.0, 1.0, 0.0, 1.0]), None);
     }
 }

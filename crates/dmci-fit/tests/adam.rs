@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use dmci_fit::{Adam, AdamOptions};
+use dmci_fit::search::{Adam, AdamOptions};
 
 fn gradient(function: &str, p: &[f64]) -> Vec<f64> {
     match function {

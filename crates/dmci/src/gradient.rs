@@ -220,7 +220,7 @@ fn trace_names(
     let mut parameters = Vec::new();
     for name in names {
         let given = run.bindings.iter().find(|(n, _)| n == name).map(|(_, datum)| datum.clone());
-        let datum = given.or_else(|| schema.find(name).map(|p| Datum::Real(p.init)));
+        let datum = given.or_else(|| schema.find(name).map(|p| p.datum()));
         let Some(datum) = datum else {
             let message = format!("{name} has no value to differentiate at in {}", program.name);
             let help = format!("give it one with --set {name}=..., or in the program's (params ...)");

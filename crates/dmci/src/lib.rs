@@ -45,7 +45,7 @@ pub use mode::Mode;
 pub use model::{Batch, Column, Model, ModelOptions, Statistics, Sums, Want};
 pub use program::{Bindings, Program};
 pub use report::Report;
-pub use schema::{Names, Parameter, ParameterKind, Schema};
+pub use schema::{Names, Parameter, ParameterKind, Prior, Schema};
 pub use session::Session;
 pub use stages::{Sizes, Stage};
 

@@ -1,12 +1,14 @@
 //! The parameter schema of a program, `(params (name kind start option ...) ...)`, and the names that
 //! a program mentions.
 
+use crate::datum::Datum;
 use crate::interpreter::{self, Interpreter, RunOptions, expand_in};
 use crate::program::Program;
 use crate::report::Report;
 use dmci_compile::core::{self, Core, Expr};
-use dmci_data::{Error, Heap, Origin, Sources, Span, Symbol, Value, num};
+use dmci_data::{Error, Heap, Origin, Shape, Sources, Span, Symbol, Value, num};
 use dmci_syntax::expand::nesting_depth;
+use dmci_syntax::expand::starts::{self, Structure};
 use dmci_vm::environment::USER;
 use dmci_vm::{Vm, deep};
 use rustc_hash::FxHashSet;
@@ -26,6 +28,11 @@ pub enum ParameterKind {
     SignedUnit,
     /// Between two numbers: an affine sigmoid, without a scale.
     Bounded(f64, f64),
+    /// A lower triangular matrix of so many rows with a diagonal above 0, such as a Cholesky factor:
+    /// `c softplus(raw)` on the diagonal, `c raw` below.
+    Cholesky(usize),
+    /// So many numbers above 0 that add up to 1: exponentials of raw numbers, divided by their sum.
+    Simplex(usize),
     /// None of these. Programs may run with it; fits refuse it.
     Unknown,
 }
@@ -38,9 +45,20 @@ impl std::fmt::Display for ParameterKind {
             ParameterKind::Unit => f.write_str("unit"),
             ParameterKind::SignedUnit => f.write_str("signed-unit"),
             ParameterKind::Bounded(low, high) => write!(f, "(bounded {low} {high})"),
+            ParameterKind::Cholesky(n) => write!(f, "(cholesky {n})"),
+            ParameterKind::Simplex(n) => write!(f, "(simplex {n})"),
             ParameterKind::Unknown => f.write_str("unknown"),
         }
     }
+}
+
+/// What is known of a parameter before any data: the name of a distribution and its numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prior {
+    /// `normal`, for example.
+    pub name: String,
+    /// In the order of the schema.
+    pub numbers: Vec<f64>,
 }
 
 /// One parameter of a schema.
@@ -50,22 +68,108 @@ pub struct Parameter {
     pub name: String,
     /// Which values it may have.
     pub kind: ParameterKind,
-    /// The value that a run binds and where a fit starts, in the user's units.
+    /// The value that a run binds and where a fit starts, in the user's units; of a vector or matrix,
+    /// the first number.
     pub init: f64,
+    /// All of its numbers, row by row.
+    pub starts: Vec<f64>,
+    /// Whether it is a number, a vector or a matrix.
+    pub shape: Shape,
     /// How large its values are, if the schema says so; 1 otherwise.
     pub scale: Option<f64>,
     /// Whether fits leave it as it is.
     pub fixed: bool,
-    /// The other options, by their first words: `prior` for `(prior normal 0 1)`.
+    /// The column by which it differs, of `(per column)`.
+    pub per: Option<String>,
+    /// What is known of it before any data, of `(prior normal 0 1)`.
+    pub prior: Option<Prior>,
+    /// All other options, by their first words: `unit` for `(unit "kg")`.
     pub options: Vec<String>,
-    /// Where it is declared.
+    /// Where it is declared, and where its start stands.
     span: Option<(u32, u32)>,
+    start_span: Option<(u32, u32)>,
 }
 
 impl Parameter {
     /// A parameter without options, declared nowhere.
     pub fn new(name: &str, kind: ParameterKind, init: f64) -> Parameter {
-        Parameter { name: name.into(), kind, init, scale: None, fixed: false, options: Vec::new(), span: None }
+        Parameter {
+            name: name.into(),
+            kind,
+            init,
+            starts: vec![init],
+            shape: Shape::Scalar,
+            scale: None,
+            fixed: false,
+            per: None,
+            prior: None,
+            options: Vec::new(),
+            span: None,
+            start_span: None,
+        }
+    }
+
+    /// The value that a run binds: a real, or a tensor.
+    pub fn datum(&self) -> Datum {
+        match self.shape {
+            Shape::Scalar => Datum::Real(self.init),
+            shape => Datum::Tensor(shape, self.starts.clone()),
+        }
+    }
+
+    /// Moves the start to a number, or to as many numbers as it has; whether the datum holds them.
+    pub fn set_start(&mut self, datum: &Datum) -> bool {
+        let mut numbers = Vec::new();
+        let mut todo = vec![datum];
+        while let Some(datum) = todo.pop() {
+            match datum {
+                Datum::List(items, None) | Datum::Vector(items) => todo.extend(items.iter().rev()),
+                Datum::Tensor(_, elements) => numbers.extend(elements),
+                other => match other.as_f64() {
+                    Some(x) => numbers.push(x),
+                    None => return false,
+                },
+            }
+        }
+        if self.shape == Shape::Scalar && datum.as_f64().is_none() {
+            return false;
+        }
+        if let [one] = numbers[..]
+            && !matches!(self.kind, ParameterKind::Cholesky(_) | ParameterKind::Simplex(_))
+        {
+            numbers = vec![one; self.starts.len()];
+        }
+        let fits = numbers.len() == self.starts.len() && !numbers.is_empty();
+        if fits {
+            self.init = numbers[0];
+            self.starts = numbers;
+        }
+        fits
+    }
+
+    /// Where its start stands in the text of the program, if it is written there.
+    pub fn start_span(&self) -> Option<(u32, u32)> {
+        self.start_span
+    }
+
+    /// The names of its numbers: `w.0`, `F.1.2`, or its own.
+    pub fn number_names(&self) -> Vec<String> {
+        let name = &self.name;
+        match self.shape {
+            Shape::Scalar => vec![name.clone()],
+            Shape::Vector(n) => (0..n).map(|i| format!("{name}.{i}")).collect(),
+            Shape::Matrix(m, n) => (0..m).flat_map(|i| (0..n).map(move |j| format!("{name}.{i}.{j}"))).collect(),
+        }
+    }
+
+    /// The kind with its shape, as a schema writes it.
+    pub fn shown_kind(&self) -> String {
+        let of = |kind: &ParameterKind| if *kind == ParameterKind::Free { String::new() } else { format!(" {kind}") };
+        match (self.kind, self.shape) {
+            (ParameterKind::Cholesky(_) | ParameterKind::Simplex(_), _) | (_, Shape::Scalar) => self.kind.to_string(),
+            (kind, Shape::Vector(n)) => format!("(vector {n}{})", of(&kind)),
+            (kind, Shape::Matrix(m, n)) => format!("(matrix {m} {n}{})", of(&kind)),
+        }
     }
 
     /// A report of what is wrong with its declaration, pointing at it.
@@ -115,19 +219,49 @@ impl Schema {
 fn parameter(heap: &Heap, entry: Value) -> Option<Parameter> {
     let parts = heap.list_items(entry)?;
     let name = heap.symbols.name(parts.first()?.as_symbol()?);
-    let options = parts.get(3..).unwrap_or_default();
+    let kind_form = *parts.get(1)?;
+    let (shape, structure) = starts::shape_of(heap, kind_form)?;
+    let start = parts.get(2).copied().filter(|&part| shape == Shape::Scalar || starts::is_start(heap, part));
+    let numbers = starts::starts_of(heap, shape, structure, start)?;
+    let options = parts.get(if start.is_some() { 3 } else { 2 }..).unwrap_or_default();
     let is_fixed = |v: &Value| v.as_symbol().is_some_and(|s| heap.symbols.name(s) == "fixed");
-    Some(Parameter {
+    let mut parameter = Parameter {
         scale: options.first().and_then(|&v| number(heap, v)),
         fixed: options.iter().any(is_fixed),
-        options: options
-            .iter()
-            .filter_map(|&v| heap.car(v)?.as_symbol())
-            .map(|s| heap.symbols.name(s).into())
-            .collect(),
+        shape,
         span: heap.pair_span(entry).map(|span| span.form),
-        ..Parameter::new(name, kind(heap, *parts.get(1)?), number(heap, *parts.get(2)?)?)
-    })
+        ..Parameter::new(name, ParameterKind::Unknown, *numbers.first()?)
+    };
+    parameter.starts = numbers;
+    let start_cell = heap.cdr(entry).and_then(|cell| heap.cdr(cell));
+    parameter.start_span = start_cell.filter(|_| start.is_some()).and_then(|c| heap.pair_span(c)).map(|span| span.car);
+    let size = match shape {
+        Shape::Scalar => 1,
+        Shape::Vector(n) | Shape::Matrix(_, n) => n as usize,
+    };
+    parameter.kind = match structure {
+        Structure::Cholesky => ParameterKind::Cholesky(size),
+        Structure::Simplex => ParameterKind::Simplex(size),
+        Structure::Separate(Value::NIL) => ParameterKind::Free,
+        Structure::Separate(of_number) => kind(heap, of_number),
+    };
+    for option in options.iter().filter_map(|&v| heap.list_items(v)) {
+        let word = |v: Value| v.as_symbol().map(|s| heap.symbols.name(s).to_string());
+        let Some(first) = option.first().and_then(|&v| word(v)) else { continue };
+        let second = option.get(1).and_then(|&v| word(v).or_else(|| heap.text(v)));
+        match (first.as_str(), second) {
+            ("per", Some(column)) if option.len() == 2 => parameter.per = Some(column),
+            ("prior", Some(name)) => {
+                let numbers = option[2..].iter().map(|&v| number(heap, v)).collect::<Option<Vec<f64>>>();
+                match numbers {
+                    Some(numbers) => parameter.prior = Some(Prior { name, numbers }),
+                    None => parameter.options.push(first),
+                }
+            }
+            _ => parameter.options.push(first),
+        }
+    }
+    Some(parameter)
 }
 
 fn kind(heap: &Heap, v: Value) -> ParameterKind {
@@ -157,6 +291,12 @@ fn number(heap: &Heap, v: Value) -> Option<f64> {
 pub struct Names {
     /// The parameters that it declares.
     pub schema: Schema,
+    /// Which of them it reads, sorted.
+    pub used: Vec<String>,
+    /// The names that it defines, sorted.
+    pub defined: Vec<String>,
+    /// Where its last form stands in the text, if that is no single word.
+    pub last: Option<(u32, u32)>,
     /// Every name that it uses and does not define, sorted: what data may bind. Procedures of the
     /// system are among them only if they are used other than by a call, so that a column called
     /// `max` leaves a program alone that calls `max`.
@@ -169,7 +309,11 @@ impl Interpreter {
         let mut vm = self.machine(&RunOptions::default())?;
         let names = interpreter::read(&mut vm, program, Origin::User).map(|forms| {
             let schema = Schema::of(&vm.world.heap, forms);
-            Names { schema, mentioned: mentioned(&mut vm, forms) }
+            let (mentioned, mut used, defined) = mentioned(&mut vm, forms);
+            used.retain(|name| schema.find(name).is_some());
+            let heap = &vm.world.heap;
+            let last = heap.list_items(forms).and_then(|items| heap.pair_span(*items.last()?));
+            Names { schema, used, defined, last: last.map(|span| span.form), mentioned }
         });
         let sources = vm.world.heap.sources.clone();
         self.recycle(vm);
@@ -177,7 +321,8 @@ impl Interpreter {
     }
 }
 
-fn mentioned(vm: &mut Vm, forms: Value) -> Vec<String> {
+/// The names that a program uses and does not define, all that it uses, and all that it defines.
+fn mentioned(vm: &mut Vm, forms: Value) -> (Vec<String>, Vec<String>, Vec<String>) {
     let core = expand_in(vm, forms, USER).ok().and_then(|expansion| {
         let heap = &mut vm.world.heap;
         let depth = expansion.forms.iter().map(|&f| nesting_depth(heap, f)).max().unwrap_or(0);
@@ -185,22 +330,31 @@ fn mentioned(vm: &mut Vm, forms: Value) -> Vec<String> {
     });
     let heap = &vm.world.heap;
     let mut names = FxHashSet::default();
+    let mut defined = FxHashSet::default();
     match core {
         Some(core) => {
             let system: FxHashSet<Symbol> = vm.world.environments.system_names().into_iter().collect();
-            free_names(heap, &core, &system, &mut names);
+            defined = global_names(heap, &core, &system, &mut names);
         }
         // A text that is no Scheme, but in a language of which the reader understands the words.
         None => words(heap, forms, &mut names),
     }
-    let mut names: Vec<String> = names.into_iter().map(|s| heap.symbols.name(s).to_string()).collect();
-    names.sort();
-    names
+    let list = |names: &mut dyn Iterator<Item = &Symbol>| {
+        let mut names: Vec<String> = names.map(|&s| heap.symbols.name(s).to_string()).collect();
+        names.sort();
+        names
+    };
+    (list(&mut names.iter().filter(|s| !defined.contains(*s))), list(&mut names.iter()), list(&mut defined.iter()))
 }
 
-/// Global names that are used and not defined. Symbols of quoted data count, for programs that build
-/// programs.
-fn free_names(heap: &Heap, core: &Core, system: &FxHashSet<Symbol>, names: &mut FxHashSet<Symbol>) {
+/// Collects global names that are used, and gives those that are defined. Symbols of quoted data count,
+/// for programs that build programs.
+fn global_names(
+    heap: &Heap,
+    core: &Core,
+    system: &FxHashSet<Symbol>,
+    names: &mut FxHashSet<Symbol>,
+) -> FxHashSet<Symbol> {
     let called: FxHashSet<usize> = core
         .exprs
         .iter()
@@ -219,7 +373,7 @@ fn free_names(heap: &Heap, core: &Core, system: &FxHashSet<Symbol>, names: &mut 
             _ => {}
         }
     }
-    names.retain(|s| !defined.contains(s));
+    defined
 }
 
 /// All symbols of a datum.
@@ -261,8 +415,32 @@ mod tests {
             ]
         );
         assert_eq!(schema.find("d").map(|p| p.kind), Some(ParameterKind::Bounded(-1.0, 2.0)));
-        assert_eq!(schema.find("d").map(|p| p.options.clone()), Some(vec!["prior".to_string()]));
+        let prior = Prior { name: "normal".into(), numbers: vec![0.0, 1.0] };
+        assert_eq!(schema.find("d").and_then(|p| p.prior.clone()), Some(prior));
         assert!(names("(define params 1)").schema.is_empty());
+    }
+
+    #[test]
+    fn parameters_may_be_vectors_and_matrices() {
+        let text = "(params (w (vector 3)) (F (matrix 2 2 unit) ((0.1 0.2) (0.3 0.4)) (per site)) (L (cholesky 2) 0.5)
+                    (p (simplex 4) fixed) (v (vector 2 positive) (1 2) 10))
+                    (+ (ref w 0) (ref F 0 1))";
+        let names = names(text);
+        let shown: Vec<_> =
+            names.schema.parameters.iter().map(|p| (p.shown_kind(), p.starts.clone(), p.fixed, p.scale)).collect();
+        assert_eq!(
+            shown,
+            [
+                ("(vector 3)".to_string(), vec![0.0; 3], false, None),
+                ("(matrix 2 2 unit)".to_string(), vec![0.1, 0.2, 0.3, 0.4], false, None),
+                ("(cholesky 2)".to_string(), vec![0.5, 0.0, 0.0, 0.5], false, None),
+                ("(simplex 4)".to_string(), vec![0.25; 4], true, None),
+                ("(vector 2 positive)".to_string(), vec![1.0, 2.0], false, Some(10.0)),
+            ]
+        );
+        assert_eq!(names.schema.find("F").and_then(|p| p.per.clone()).as_deref(), Some("site"));
+        assert_eq!(names.schema.find("F").unwrap().number_names(), ["F.0.0", "F.0.1", "F.1.0", "F.1.1"]);
+        assert_eq!(names.used, ["F", "w"]);
     }
 
     #[test]

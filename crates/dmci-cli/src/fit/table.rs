@@ -3,28 +3,35 @@
 use super::progress::time;
 use dmci::ParameterKind;
 use dmci_fit::plot::digits;
-use dmci_fit::{Fit, Problem, Score, Stop};
+use dmci_fit::{Direction, Fit, Problem, Score, Stop, Verdict};
+
+/// Numbers of a table beyond which it is cut.
+const MOST_NUMBERS: usize = 40;
 
 /// Parameters, scores, and why the fit ended.
 pub fn table(problem: &Problem, fit: &Fit) -> String {
-    let mut rows = vec![["parameter", "kind", "start", "fitted"].map(String::from)];
-    for p in &fit.parameters {
-        let value = if p.fixed { "fixed".into() } else { digits(p.value, 6) };
-        rows.push([p.name.clone(), p.kind.to_string(), digits(p.start, 6), value]);
-    }
-    let widths: Vec<usize> = (0..4).map(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();
-    let mut text = String::new();
-    for row in rows {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        text += cells.join("  ").trim_end();
-        text.push('\n');
-    }
+    let mut text = parameters(fit);
     let at_start = format!("loss {} (at the start {})", digits(fit.score.loss, 5), digits(fit.start_loss, 5));
-    text += &format!("\n{at_start}, {}, {} rows\n", scores(&fit.score), problem.training.target.len());
+    let (fitted, held) = match &problem.series {
+        Some(series) => {
+            let all: usize = series.rows.iter().map(Vec::len).sum();
+            (problem.measurements(), all - problem.measurements())
+        }
+        None => (problem.training.len(), problem.held_out.len()),
+    };
+    text += &format!("\n{at_start}{}, {fitted} rows\n", scores(&fit.score));
     if let Some(score) = &fit.held_out {
-        let rows = problem.held_out.target.len();
-        text += &format!("held out: loss {}, {}, {rows} rows\n", digits(score.loss, 5), scores(score));
+        let rows = held;
+        text += &format!("held out: loss {}{}, {rows} rows\n", digits(score.loss, 5), scores(score));
     }
+    if let Some(c) = &fit.criteria {
+        let aicc = c.aicc.map_or(String::new(), |aicc| format!(", AICc {}", digits(aicc, 6)));
+        text += &format!("AIC {}{aicc}, BIC {}\n", digits(c.aic, 6), digits(c.bic, 6));
+    }
+    for direction in fit.uncertainty.iter().flat_map(|u| &u.directions) {
+        text += &together(direction);
+    }
+    text += &format!("{}: {}\n", fit.optimizer.0, fit.optimizer.1);
     text += &ending(fit);
     if fit.best_restart().stopped == Stop::Epochs {
         text += &advice(problem, fit);
@@ -32,9 +39,53 @@ pub fn table(problem: &Problem, fit: &Fit) -> String {
     text
 }
 
+fn parameters(fit: &Fit) -> String {
+    let mut rows = vec![["parameter", "kind", "start", "fitted", "error", "95% interval", ""].map(String::from)];
+    let numbers: Vec<_> = fit.parameters.iter().flat_map(|p| p.numbers.iter().map(move |n| (p, n))).collect();
+    for (p, n) in numbers.iter().take(MOST_NUMBERS) {
+        let value = if p.fixed { "fixed".into() } else { digits(n.value, 6) };
+        let sureness = n.sureness;
+        let error = sureness.and_then(|s| s.error).map_or(String::new(), |e| digits(e, 3));
+        let interval = sureness.and_then(|s| s.interval);
+        let interval = interval.map_or(String::new(), |(a, b)| format!("{} to {}", digits(a, 5), digits(b, 5)));
+        let verdict = match sureness.map(|s| s.verdict) {
+            Some(Verdict::Weakly) => "weakly identifiable".into(),
+            Some(Verdict::Not) => "not identifiable".into(),
+            _ => String::new(),
+        };
+        rows.push([n.name.clone(), p.kind.clone(), digits(n.start, 6), value, error, interval, verdict]);
+    }
+    let used: Vec<usize> = (0..7).filter(|&i| i < 4 || rows[1..].iter().any(|row| !row[i].is_empty())).collect();
+    let widths: Vec<usize> =
+        used.iter().map(|&i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells: Vec<String> = used.iter().zip(&widths).map(|(&i, width)| format!("{:width$}", row[i])).collect();
+        text += cells.join("  ").trim_end();
+        text.push('\n');
+    }
+    if numbers.len() > MOST_NUMBERS {
+        text += &format!("... and {} more numbers: --json shows all\n", numbers.len() - MOST_NUMBERS);
+    }
+    text
+}
+
+/// What cannot be told apart.
+fn together(direction: &Direction) -> String {
+    let moves: Vec<String> = direction
+        .moves
+        .iter()
+        .take(6)
+        .map(|(name, by)| format!("{name} by {}{}%", if *by < 0.0 { "" } else { "+" }, digits(*by, 2)))
+        .collect();
+    let changes = if direction.flat { "does not change" } else { "hardly changes" };
+    format!("the loss {changes} if one moves {}\n", moves.join(", "))
+}
+
 fn scores(score: &Score) -> String {
-    let r2 = score.r2.map_or(String::new(), |r2| format!("R2 {}, ", digits(r2, 6)));
-    format!("{r2}RMSE {}", digits(score.rmse, 5))
+    let r2 = score.r2.map_or(String::new(), |r2| format!(", R2 {}", digits(r2, 6)));
+    let rmse = if score.rmse.is_nan() { String::new() } else { format!(", RMSE {}", digits(score.rmse, 5)) };
+    format!("{r2}{rmse}")
 }
 
 /// What happened, in one line.
@@ -42,7 +93,7 @@ fn ending(fit: &Fit) -> String {
     let best = fit.best_restart();
     let mut text = format!("{} epochs, {}", best.epochs, best.stopped.sentence());
     if fit.restarts.len() > 1 {
-        let close = fit.restarts.iter().filter(|r| r.loss <= fit.score.loss * 1.01).count();
+        let close = fit.restarts.iter().filter(|r| r.loss <= best.loss + 0.01 * best.loss.abs()).count();
         text += &format!("; {close} of {} searches came here", fit.restarts.len());
     }
     let step_backs: usize = fit.restarts.iter().map(|r| r.step_backs).sum();
@@ -65,7 +116,7 @@ fn advice(problem: &Problem, fit: &Fit) -> String {
         .map(|(p, f)| format!("({} {} {} {})", p.name, p.kind, digits(p.init, 6), rough(f.value)))
         .collect();
     match far.is_empty() {
-        true => "it had not converged: more --epochs, or a larger --rate, may help\n".into(),
+        true => "it had not converged: more --epochs may help\n".into(),
         false => format!("it had not converged: say how large the values are, {}\n", far.join(" ")),
     }
 }

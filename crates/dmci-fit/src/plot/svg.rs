@@ -17,6 +17,7 @@ const FAINT: &str = "#e4e7eb";
 const GREY: &str = "#616e7c";
 const DATA: &str = "#2f6db3";
 const FIT: &str = "#d64545";
+const SHADE: &str = "#f0f4f8";
 
 /// Points beyond this are thinned out: more cannot be told apart, and the file would be huge.
 const MAX_POINTS: usize = 5000;
@@ -40,6 +41,7 @@ pub fn svg(picture: &Picture) -> String {
     let mut out = String::new();
     let mut canvas = Canvas { out: &mut out, x: &x };
     canvas.header(picture, every);
+    canvas.shade(picture);
     canvas.panel(MAIN, &y, &picture.y, None);
     canvas.panel(RESIDUALS, &left_over, "data \u{2212} fit", Some(&picture.x));
     canvas.open("residuals");
@@ -54,6 +56,7 @@ pub fn svg(picture: &Picture) -> String {
     }
     canvas.close();
     canvas.open("fit");
+    canvas.band(&picture.band, &y);
     if picture.curve.is_empty() {
         for point in &points {
             canvas.point("prediction", point.x, at(MAIN, &y, point.prediction), size * 0.7, false, FIT);
@@ -95,6 +98,35 @@ impl Canvas<'_> {
         self.text(LEFT, 30.0, "start", 17, INK, &picture.title);
         let note = if every > 1 { format!(" (one row in {every} is drawn)") } else { String::new() };
         self.text(LEFT, 52.0, "start", 13, GREY, &format!("{}{note}", picture.subtitle));
+    }
+
+    /// What lies behind the part that was not fitted.
+    fn shade(&mut self, picture: &Picture) {
+        let Some((low, high)) = picture.shade else { return };
+        for (top, bottom) in [MAIN, RESIDUALS] {
+            let (left, width, height) = (self.x(low), self.x(high) - self.x(low), bottom - top);
+            let _ = writeln!(
+                self.out,
+                "<rect class=\"shade\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{SHADE}\"/>"
+            );
+        }
+    }
+
+    /// Where the curve may lie.
+    fn band(&mut self, band: &[(f64, f64, f64)], axis: &Axis) {
+        if band.is_empty() {
+            return;
+        }
+        // Far beyond the panel nothing is drawn.
+        let height = |v: f64| at(MAIN, axis, v).clamp(MAIN.0, MAIN.1);
+        let mut path = String::new();
+        for (i, &(x, low, _)) in band.iter().enumerate() {
+            let _ = write!(path, "{}{:.1} {:.1}", if i == 0 { "M" } else { "L" }, self.x(x), height(low));
+        }
+        for &(x, _, high) in band.iter().rev() {
+            let _ = write!(path, "L{:.1} {:.1}", self.x(x), height(high));
+        }
+        let _ = writeln!(self.out, "<path class=\"band\" d=\"{path}Z\" fill=\"{FIT}\" fill-opacity=\"0.18\"/>");
     }
 
     /// The frame of a panel: grid, ticks with labels, and the names of its axes.

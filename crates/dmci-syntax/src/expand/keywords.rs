@@ -52,6 +52,7 @@ pub enum Special {
     Recur,
     Params,
     TheEnvironment,
+    Result,
     /// A word that means something only inside other forms, such as `else`.
     Auxiliary,
 }
@@ -118,6 +119,7 @@ const ROWS: &[Row] = &[
     row("loop", Special::Loop, BINDINGS, "(loop ((k 0) (s 0.0)) (if (= k 10) s (recur (+ k 1) (+ s k))))"),
     row("recur", Special::Recur, "one value for each variable of the loop", "(loop ((k 0) (s 0.0)) (if (= k 10) s (recur (+ k 1) (+ s k))))"),
     row("params", Special::Params, "parameters (name kind start option ...)", "(params (a positive 1.0) (b unit 0.3) (c (bounded -1 1) 0.0))"),
+    row("result", Special::Result, "names with values (name value)", "(result (loss 1.5) (yhat (list 1 2)))"),
     row("the-environment", Special::TheEnvironment, "no operands", "(eval 'x (the-environment))"),
     row("else", Special::Auxiliary, "to be the last clause of cond, case or guard", "(cond ((> x 0) 1) (else 0))"),
     row("=>", Special::Auxiliary, "to stand in a clause of cond, case or guard", "(cond ((assv x table) => cdr) (else #f))"),

@@ -1,17 +1,18 @@
 //! `(params (name kind start option ...) ...)`: the parameters of a model. A run binds each to its start.
 
 use super::expander::Expander;
-use dmci_data::{Diagnostic, Error, SpanId, Symbol, Value};
+use super::starts::{Structure, is_start, number, shape_of, starts_of};
+use dmci_data::{Diagnostic, Error, Shape, SpanId, Symbol, Value};
 use rustc_hash::FxHashSet;
 
 impl Expander<'_> {
-    /// The parameters of a schema with their starting values, always reals.
-    pub fn parse_params(&self, form: Value) -> Result<Vec<(Symbol, SpanId, Value)>, Error> {
+    /// The parameters of a schema with their starting values: reals, or quoted tensors of reals.
+    pub fn parse_params(&mut self, form: Value) -> Result<Vec<(Symbol, SpanId, Value)>, Error> {
         let (_, mut cell) = self.operands_of(form, 0, usize::MAX)?;
         let mut parameters = Vec::new();
         let mut seen = FxHashSet::default();
         while let Some((spec, rest)) = self.heap.uncons(cell) {
-            let Some(parts) = self.heap.list_items(spec).filter(|parts| parts.len() >= 3) else {
+            let Some(parts) = self.heap.list_items(spec).filter(|parts| parts.len() >= 2) else {
                 return Err(self.bad_param("a parameter is (name kind start option ...)", cell));
             };
             let Some(name) = parts[0].as_symbol() else {
@@ -25,12 +26,22 @@ impl Expander<'_> {
             }
             let kind_cell = self.heap.cdr(spec).unwrap_or(spec);
             let start_cell = self.heap.cdr(kind_cell).unwrap_or(spec);
-            self.check_kind(parts[1], kind_cell)?;
-            let Some(start) = number(parts[2]) else {
-                return Err(self.bad_param("the start of a parameter must be a number", start_cell));
+            let (shape, structure) = self.check_kind(parts[1], kind_cell)?;
+            if parts.len() < 3 && shape == Shape::Scalar {
+                return Err(self.bad_param("a parameter is (name kind start option ...)", cell));
+            }
+            let start = parts.get(2).copied().filter(|&part| shape == Shape::Scalar || is_start(self.heap, part));
+            let Some(starts) = starts_of(self.heap, shape, structure, start) else {
+                let rule = match shape {
+                    Shape::Scalar => "the start of a parameter must be a number".to_string(),
+                    shape => format!("the start of a {shape} parameter must be a number or {} numbers", shape.len()),
+                };
+                return Err(self.bad_param(&rule, start_cell));
             };
-            let mut option_cell = self.heap.cdr(start_cell).unwrap_or(Value::NIL);
-            for (i, &option) in parts[3..].iter().enumerate() {
+            let skipped = if start.is_some() { 3 } else { 2 };
+            let mut option_cell =
+                if start.is_some() { self.heap.cdr(start_cell).unwrap_or(Value::NIL) } else { start_cell };
+            for (i, &option) in parts.get(skipped..).unwrap_or_default().iter().enumerate() {
                 let scale = i == 0 && number(option).is_some_and(|c| c > 0.0);
                 let fixed = option.as_symbol().is_some_and(|s| self.base_name(s) == "fixed");
                 if !scale && !fixed && self.heap.car(option).is_none_or(|word| !word.is_symbol()) {
@@ -40,33 +51,46 @@ impl Expander<'_> {
                 }
                 option_cell = self.heap.cdr(option_cell).unwrap_or(Value::NIL);
             }
-            parameters.push((name, self.heap.place(spec), Value::real(start)));
+            let place = self.heap.place(spec);
+            let value = match shape {
+                Shape::Scalar => Value::real(starts[0]),
+                shape => {
+                    let bits: Vec<u64> = starts.iter().map(|x| x.to_bits()).collect();
+                    let tensor = self.heap.tensor(shape, &bits);
+                    self.quoted(tensor, place)
+                }
+            };
+            parameters.push((name, place, value));
             cell = rest;
         }
         Ok(parameters)
     }
 
-    fn check_kind(&self, kind: Value, cell: Value) -> Result<(), Error> {
+    fn check_kind(&self, kind: Value, cell: Value) -> Result<(Shape, Structure), Error> {
+        let Some((shape, structure)) = shape_of(self.heap, kind) else { return Err(self.unknown_kind(kind, cell)) };
+        // The kind of a vector's numbers is one of the kinds of numbers; without one they are free.
+        if let Structure::Separate(of_number) = structure
+            && of_number != Value::NIL
+        {
+            self.check_number_kind(of_number, kind, cell)?;
+        }
+        Ok((shape, structure))
+    }
+
+    fn check_number_kind(&self, of_number: Value, kind: Value, cell: Value) -> Result<(), Error> {
         let name = |v: Value| v.as_symbol().map(|s| self.base_name(s));
-        if let Some(word) = name(kind) {
+        if let Some(word) = name(of_number) {
             return match word {
                 "free" | "positive" | "unit" | "signed-unit" => Ok(()),
                 _ => Err(self.unknown_kind(kind, cell)),
             };
         }
-        let parts = self.heap.list_items(kind).unwrap_or_default();
-        let sizes = parts.len() >= 2 && parts[1..].iter().all(|n| n.as_fixnum().is_some_and(|n| n > 0));
+        let parts = self.heap.list_items(of_number).unwrap_or_default();
         match (parts.first().copied().and_then(name), &parts[..]) {
             (Some("bounded"), &[_, low, high]) => match (number(low), number(high)) {
                 (Some(low), Some(high)) if low < high => Ok(()),
                 _ => Err(self.bad_param("a bounded parameter needs two numbers, the smaller one first", cell)),
             },
-            (Some("vector" | "matrix"), parts) if sizes && parts.len() <= 3 => {
-                let shown = self.shown(kind);
-                let error =
-                    Diagnostic::error("E0211", format!("a parameter of kind {shown} needs tensors, not supported yet"));
-                Err(self.at_cell(error, cell).help("declare one parameter for each number"))
-            }
             _ => Err(self.unknown_kind(kind, cell)),
         }
     }
@@ -74,7 +98,7 @@ impl Expander<'_> {
     fn unknown_kind(&self, kind: Value, cell: Value) -> Error {
         let shown = self.shown(kind);
         let error = Diagnostic::error("E0211", format!("there is no parameter kind {shown}"));
-        self.at_cell(error, cell).help("the kinds are free, positive, unit, signed-unit and (bounded low high)")
+        self.at_cell(error, cell).help("the kinds are free, positive, unit, signed-unit, (bounded low high), (vector n), (matrix m n), (cholesky n) and (simplex n)")
     }
 
     fn bad_param(&self, rule: &str, cell: Value) -> Error {
@@ -82,8 +106,4 @@ impl Expander<'_> {
         let error = Diagnostic::error("E0211", format!("{rule}, got {got}"));
         self.at_cell(error, cell).help("for example (params (a positive 1.0) (b unit 0.3) (c (bounded -1 1) 0.0))")
     }
-}
-
-fn number(v: Value) -> Option<f64> {
-    v.as_real().or_else(|| v.as_fixnum().map(|i| i as f64)).filter(|x| x.is_finite())
 }

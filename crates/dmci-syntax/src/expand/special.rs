@@ -49,6 +49,7 @@ impl Expander<'_> {
             Special::Loop => self.loop_form(form, tail),
             Special::Recur => self.recur_form(form, tail),
             Special::TheEnvironment => self.the_environment_form(form),
+            Special::Result => self.result_form(form),
             Special::Define
             | Special::DefineValues
             | Special::DefineRecordType

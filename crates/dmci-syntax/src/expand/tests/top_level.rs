@@ -94,7 +94,12 @@ fn params_must_be_well_formed() {
         "(params (a positive x))",
         "(params (a weird 1.0))",
         "(params (a (bounded 1 0) 0.5))",
-        "(params (F (matrix 3 3) 0.0))",
+        "(params (F (matrix 3 0) 0.0))",
+        "(params (F (matrix 2 2) (1 2 3)))",
+        "(params (F (matrix 2 2) ((1 2 3) (4))))",
+        "(params (p (simplex 3) 1.0))",
+        "(params (v (vector 2 odd)))",
+        "(params (v (vector 99999999)))",
         "(params (a free 1.0 2.0 3.0))",
         "(params (a free 1.0 fix))",
         "(let () (params (a free 1.0)) a)",
@@ -102,7 +107,7 @@ fn params_must_be_well_formed() {
         assert_eq!(codes(text), ["E0211"], "{text}");
     }
     assert_eq!(codes("(params (a free 1.0) (a free 2.0))"), ["E0202"]);
-    assert!(errors("(params (F (matrix 3 3) 0.0))")[0].1.contains("needs tensors"));
+    assert!(errors("(params (F (matrix 2 2) (1 2)))")[0].1.contains("4 numbers"));
 }
 
 #[test]

@@ -1,0 +1,133 @@
+//! From arguments to the settings of a fit.
+
+use crate::args::fit::{DataArgs, Fit as Arguments, SearchArgs};
+use crate::output;
+use dmci::Report;
+use dmci_fit::search::{CmaOptions, DifferentialOptions, EvolutionOptions, SamplingOptions};
+use dmci_fit::{Budget, FitOptions, Holdout, Loss, Method, Optimizer};
+
+/// More searches than this would fill the memory.
+const MAX_RESTARTS: u64 = 100_000;
+
+/// The loss of a name; a name that is none is a procedure of the program.
+pub fn loss(args: &DataArgs) -> Result<Loss, Report> {
+    let loss = Loss::named(&args.loss).unwrap_or_else(|| Loss::Procedure(args.loss.clone()));
+    match (loss, args.huber, args.df) {
+        (Loss::Huber(default), limit, None) => Ok(Loss::Huber(limit.unwrap_or(default))),
+        (Loss::StudentT(default), None, df) => Ok(Loss::StudentT(df.unwrap_or(default))),
+        (loss, None, None) => Ok(loss),
+        (loss, limit, _) => {
+            let option = if limit.is_some() { "--huber" } else { "--df" };
+            let message = format!("{option} does not belong to the {} loss", loss.name());
+            Err(output::usage_error(message, "remove it, or choose the loss that it belongs to"))
+        }
+    }
+}
+
+/// The rows that are held out.
+pub fn holdout(text: Option<&str>) -> Result<Holdout, Report> {
+    let Some(text) = text else { return Ok(Holdout::None) };
+    Holdout::parse(text).ok_or_else(|| {
+        let message = format!("expected rows to hold out, got --holdout {text}");
+        output::usage_error(
+            message,
+            "write a share such as 0.3, tail:0.3, column:NAME, range:NAME:LOW:HIGH or fold:2/5",
+        )
+    })
+}
+
+/// How a fit searches.
+pub fn fit_options(args: &Arguments) -> Result<FitOptions, Report> {
+    let search = &args.search;
+    if search.restarts > MAX_RESTARTS {
+        let message = format!("expected at most {MAX_RESTARTS} restarts, got {}", search.restarts);
+        return Err(output::usage_error(message, "use several seeds, one after the other"));
+    }
+    let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    Ok(FitOptions {
+        method: method(search)?,
+        budget: Budget {
+            epochs: search.epochs.map(count),
+            target: search.stop_at,
+            window: search.window.map_or(0, count),
+            last: search.last,
+        },
+        more_restarts: count(search.restarts) - 1,
+        seed: args.options.seed,
+        time: search.time_limit,
+        evaluations: search.max_evals.map(count),
+        resume: None,
+    })
+}
+
+fn method(args: &SearchArgs) -> Result<Method, Report> {
+    let name = args.optimizer.as_str();
+    let mut method = match name {
+        "auto" => Method::Auto,
+        "portfolio" => Method::Portfolio,
+        _ => match Optimizer::named(name) {
+            Some(optimizer) => Method::One(optimizer),
+            None => {
+                let message = format!("there is no optimizer {name}");
+                let help = format!("there are auto, portfolio, {}", Optimizer::NAMES.join(", "));
+                return Err(output::usage_error(message, help));
+            }
+        },
+    };
+    let used = apply(args, &mut method);
+    let given = [
+        ("--rate", args.rate.is_some()),
+        ("--beta1", args.beta1.is_some()),
+        ("--beta2", args.beta2.is_some()),
+        ("--clip", args.clip.is_some()),
+        ("--patience", args.patience.is_some()),
+        ("--population", args.population.is_some()),
+    ];
+    match given.into_iter().find(|(option, given)| *given && !used.contains(option)) {
+        Some((option, _)) => {
+            let message = format!("{option} does not belong to the optimizer {name}");
+            let help = "dmci fit --help says which optimizer it belongs to; name that with --optimizer";
+            Err(output::usage_error(message, help))
+        }
+        None => Ok(method),
+    }
+}
+
+/// Applies the options of an optimiser and gives the names of those that it has.
+fn apply(args: &SearchArgs, method: &mut Method) -> &'static [&'static str] {
+    let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).min(1 << 20);
+    let population = args.population.map(count);
+    match method {
+        Method::One(Optimizer::Adam(o)) => {
+            o.rate = args.rate.unwrap_or(o.rate);
+            o.beta1 = args.beta1.unwrap_or(o.beta1);
+            o.beta2 = args.beta2.unwrap_or(o.beta2);
+            o.clip = args.clip;
+            o.patience = args.patience.map_or(o.patience, count);
+            &["--rate", "--beta1", "--beta2", "--clip", "--patience"]
+        }
+        Method::One(Optimizer::Descent(o)) => {
+            o.rate = args.rate;
+            &["--rate"]
+        }
+        Method::One(Optimizer::Cma(CmaOptions { population: p, .. })) => {
+            *p = population;
+            &["--population"]
+        }
+        Method::One(Optimizer::Differential(DifferentialOptions { population: p, .. })) => {
+            *p = population;
+            &["--population"]
+        }
+        Method::One(Optimizer::Evolution(EvolutionOptions { children, parents, .. })) => {
+            if let Some(n) = population {
+                (*children, *parents) = (n.max(2), (n / 2).max(1));
+            }
+            &["--population"]
+        }
+        Method::One(Optimizer::Sampling(SamplingOptions { points })) => {
+            *points = population.unwrap_or(*points);
+            &["--population"]
+        }
+        _ => &[],
+    }
+}

@@ -1,0 +1,83 @@
+//! Whether a search can start: every row has a finite prediction with finite derivatives.
+
+use crate::data::select;
+use crate::evaluate::interruption;
+use crate::problem::Problem;
+use dmci::{Batch, Column, Diagnostic, Report, Want};
+
+const START_HELP: &str = "start elsewhere: change the starts in (params ...), or give others with --set";
+
+impl Problem {
+    /// Says what is wrong if a search cannot start: rows that fail or are not finite.
+    pub fn check_start(&self) -> Result<(), Report> {
+        for group in 0..self.layout.groups {
+            let rows: Vec<usize> = (0..self.training.len()).filter(|&r| self.training.group[r] == group).collect();
+            if !rows.is_empty() {
+                self.check_rows(group, &rows)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_rows(&self, group: usize, rows: &[usize]) -> Result<(), Report> {
+        let values = self.layout.values(&self.start, group);
+        let columns =
+            |rows: &[usize]| -> Vec<Column> { self.training.columns.iter().map(|c| select(c, rows)).collect() };
+        // Some rows first: a program that always fails must not be walked for each of them.
+        let some = &rows[..rows.len().min(20)];
+        self.check_failures(&self.model.evaluate(&values, &columns(some), Want::Gradients)?, some)?;
+        let batch = self.model.evaluate(&values, &columns(rows), Want::Gradients)?;
+        self.check_failures(&batch, rows)?;
+        self.check_finite(&batch, rows)
+    }
+
+    fn check_failures(&self, batch: &Batch, rows: &[usize]) -> Result<(), Report> {
+        if let Some(interrupted) = interruption(batch) {
+            return Err(interrupted);
+        }
+        if let Some((_, failure)) = batch.failures.first() {
+            let rows: Vec<usize> = batch.failures.iter().map(|f| rows[f.0]).collect();
+            let error =
+                Diagnostic::error("E0804", format!("the program fails at the start in {}", self.row_list(&rows)));
+            let help = "repair the program, remove the rows, or start elsewhere with --set; below is the first failure";
+            let mut report = Report::of(*error.help(help));
+            report.append(failure.report.clone());
+            return Err(report);
+        }
+        Ok(())
+    }
+
+    fn check_finite(&self, batch: &Batch, rows: &[usize]) -> Result<(), Report> {
+        let (n, outputs) = (self.layout.values, self.outputs);
+        let bad = |cell: &usize| !batch.values[*cell].is_finite();
+        if let Some(cell) = (0..batch.values.len()).find(bad) {
+            let mut places: Vec<usize> = (0..batch.values.len()).filter(bad).map(|c| rows[c / outputs]).collect();
+            places.dedup();
+            let message =
+                format!("the prediction is {} at the start in {}", batch.values[cell], self.row_list(&places));
+            return Err(Report::of(*Diagnostic::error("E0805", message).help(START_HELP)));
+        }
+        if let Some(i) = batch.gradients.iter().position(|g| !g.is_finite()) {
+            let j = i % n;
+            let name = &self.number_names()[j];
+            let bad = |c: &usize| !batch.gradients[c * n + j].is_finite();
+            let mut places: Vec<usize> = (0..batch.values.len()).filter(bad).map(|c| rows[c / outputs]).collect();
+            places.dedup();
+            let message = format!("the derivative by {name} is not finite at the start in {}", self.row_list(&places));
+            return Err(Report::of(*Diagnostic::error("E0805", message).help(START_HELP)));
+        }
+        Ok(())
+    }
+
+    /// The names of the numbers of one set.
+    pub(crate) fn number_names(&self) -> Vec<String> {
+        self.parameters.iter().flat_map(|p| p.number_names()).collect()
+    }
+
+    /// Rows of the training set as a reader of the table counts them: from 1.
+    fn row_list(&self, rows: &[usize]) -> String {
+        let numbers: Vec<String> = rows.iter().take(5).map(|&r| (self.training.indices[r] + 1).to_string()).collect();
+        let more = if rows.len() > 5 { format!(" and {} more", rows.len() - 5) } else { String::new() };
+        format!("row{} {}{more}", if rows.len() == 1 { "" } else { "s" }, numbers.join(", "))
+    }
+}

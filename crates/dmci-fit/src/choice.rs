@@ -1,0 +1,215 @@
+//! Which optimisers search: the one that was asked for, one that fits the shape of the problem, or a
+//! portfolio of several, cheap ones first.
+
+use crate::fit::FitOptions;
+use crate::member::Member;
+use crate::population::Population;
+use crate::problem::Problem;
+use crate::search::{AdamOptions, CmaOptions, LbfgsOptions, LevenbergOptions, Need, Optimizer, Stop};
+use crate::starts::offset;
+use dmci::Report;
+
+/// Which optimiser searches.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Method {
+    /// The one that fits the shape of the problem.
+    #[default]
+    Auto,
+    /// This one.
+    One(Optimizer),
+    /// Several, cheap ones first; the one with the lowest loss of held-out rows wins.
+    Portfolio,
+}
+
+/// One optimiser with its restarts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    /// The optimiser.
+    pub optimizer: Optimizer,
+    /// How many searches.
+    pub restarts: usize,
+    /// Whether they start around the best point of the stages before, and not around the schema's values.
+    pub from_best: bool,
+}
+
+/// Optimisers in the order in which they run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The stages.
+    pub stages: Vec<Stage>,
+    /// Why these.
+    pub reason: String,
+    portfolio: bool,
+    /// Numbers, by name, that change the loss but have no derivative.
+    pub without_derivative: Vec<String>,
+}
+
+/// Above this many raw numbers the matrices of least squares cost more than they give.
+const MOST_FOR_MATRICES: usize = 300;
+
+/// Above this many an approximate Hessian forgets too much to be better than momentum.
+const MOST_FOR_LBFGS: usize = 20_000;
+
+/// Points at which derivatives are looked at.
+const PROBES: usize = 6;
+
+impl Choice {
+    /// The choice for a problem.
+    pub fn of(problem: &Problem, options: &FitOptions) -> Result<Choice, Report> {
+        let restarts = options.more_restarts + 1;
+        let stage = |optimizer: Optimizer, restarts: usize| Stage { optimizer, restarts, from_best: false };
+        let polish = |optimizer: Optimizer| Stage { optimizer, restarts: 1, from_best: true };
+        let choice = |stages: Vec<Stage>, reason: &str| Choice {
+            stages,
+            reason: reason.to_string(),
+            portfolio: false,
+            without_derivative: Vec::new(),
+        };
+        let smooth = || {
+            if problem.is_least_squares() && problem.layout.raws <= MOST_FOR_MATRICES {
+                Optimizer::Levenberg(LevenbergOptions::default())
+            } else if problem.layout.raws <= MOST_FOR_LBFGS {
+                Optimizer::Lbfgs(LbfgsOptions::default())
+            } else {
+                Optimizer::Adam(AdamOptions::default())
+            }
+        };
+        match &options.method {
+            Method::One(optimizer) => Ok(choice(vec![stage(optimizer.clone(), restarts)], "it was asked for")),
+            Method::Portfolio => {
+                let mut choice = choice(
+                    vec![
+                        stage(smooth(), 1),
+                        stage(smooth(), restarts.max(8)),
+                        stage(Optimizer::Cma(CmaOptions::default()), restarts.max(2)),
+                        polish(smooth()),
+                    ],
+                    "a portfolio, cheap methods first",
+                );
+                choice.portfolio = true;
+                Ok(choice)
+            }
+            Method::Auto => {
+                let decided = decided_only(problem, options.seed)?;
+                if !decided.is_empty() {
+                    let reason = format!(
+                        "{} the loss only through decisions, which have no derivative",
+                        match &decided[..] {
+                            [one] => format!("{one} changes"),
+                            many => format!("{} change", many.join(" and ")),
+                        }
+                    );
+                    // Restarts matter here: a decision makes steps, and steps make many minima.
+                    let cma = Optimizer::Cma(CmaOptions::default());
+                    let mut choice = choice(vec![stage(cma, restarts.max(4)), polish(smooth())], &reason);
+                    choice.without_derivative = decided;
+                    return Ok(choice);
+                }
+                let smooth = smooth();
+                let reason = match smooth {
+                    Optimizer::Levenberg(_) => "the loss is a sum of squares with derivatives",
+                    Optimizer::Lbfgs(_) if problem.is_least_squares() => "there are too many parameters for matrices",
+                    Optimizer::Lbfgs(_) => "the loss has derivatives and is no sum of squares",
+                    _ => "there are very many parameters",
+                };
+                let careful = match &smooth {
+                    Optimizer::Levenberg(o) => Optimizer::Levenberg(LevenbergOptions { factor: 0.1, ..*o }),
+                    other => other.clone(),
+                };
+                // The second is run only if the first does not end well.
+                let stages = vec![stage(smooth, restarts), stage(careful, restarts.max(RESCUE))];
+                Ok(choice(stages, reason))
+            }
+        }
+    }
+
+    /// Whether another stage follows those that have run.
+    pub fn goes_on(&self, problem: &Problem, done: &[Population]) -> bool {
+        let Some(last) = done.last() else { return true };
+        if done.len() >= self.stages.len() {
+            return false;
+        }
+        if last.members.iter().any(|m| m.stopped == Some(Stop::Interrupted)) {
+            return false;
+        }
+        if self.portfolio {
+            return !settled(problem, done);
+        }
+        if !self.without_derivative.is_empty() {
+            return true;
+        }
+        // More searches help one that could not move, or that lost its way.
+        last.best().is_none_or(|m| m.stopped == Some(Stop::Stuck) || is_lost(problem, m))
+    }
+
+    /// Whether the result is chosen by the rows held out.
+    pub fn by_held_out(&self) -> bool {
+        self.portfolio
+    }
+}
+
+/// Restarts that `auto` tries when a first search did not end well.
+const RESCUE: usize = 8;
+
+/// Whether a search ended where a number that mattered at the start no longer does: far out, where an
+/// exponential has become 0 or a sigmoid 1, everything is flat and nothing is a minimum.
+fn is_lost(problem: &Problem, member: &Member) -> bool {
+    let Some((point, _)) = &member.best else { return true };
+    let Ok(found) = problem.evaluate(&[problem.start().to_vec(), point.clone()], Need::Jacobian) else { return false };
+    let n = point.len();
+    let influence = |at: usize, j: usize| {
+        let jacobian = &found[at].jacobian;
+        jacobian.iter().skip(j).step_by(n).fold(0.0, |m: f64, x| m.max(x.abs()))
+    };
+    (0..n).any(|j| influence(1, j) < 1e-10 * influence(0, j))
+}
+
+/// A portfolio stops when a stage hardly improves on the ones before.
+fn settled(problem: &Problem, done: &[Population]) -> bool {
+    let score = |population: &Population| {
+        let point = population.best().and_then(|m| m.best.clone()).map(|b| b.0);
+        point.map_or(f64::INFINITY, |point| selection_loss(problem, &point))
+    };
+    let scores: Vec<f64> = done.iter().map(score).collect();
+    let Some((last, before)) = scores.split_last() else { return false };
+    let before = before.iter().copied().fold(f64::INFINITY, f64::min);
+    before.is_finite() && *last >= before - 1e-3 * before.abs()
+}
+
+/// The loss by which a portfolio chooses: of rows held out, if there are any.
+pub fn selection_loss(problem: &Problem, point: &[f64]) -> f64 {
+    let rows = if problem.held_out.is_empty() { &problem.training } else { &problem.held_out };
+    let found = problem.evaluate_rows(std::slice::from_ref(&point.to_vec()), rows, Need::Loss);
+    found.ok().and_then(|mut f| f.pop()).map_or(f64::INFINITY, |f| f.rank())
+}
+
+/// Numbers whose derivative is 0 wherever one looks although the loss changes with them: they occur
+/// in decisions only.
+fn decided_only(problem: &Problem, seed: u64) -> Result<Vec<String>, Report> {
+    let start = problem.start();
+    let probes: Vec<Vec<f64>> =
+        (0..PROBES).map(|i| start.iter().zip(offset(start, i, seed ^ 0x5eed)).map(|(x, o)| x + o).collect()).collect();
+    let found = problem.evaluate(&probes, Need::Gradient)?;
+    let finite: Vec<usize> = (0..found.len()).filter(|&i| found[i].is_finite()).collect();
+    let silent: Vec<usize> =
+        (0..start.len()).filter(|&j| finite.iter().all(|&i| found[i].gradient[j] == 0.0)).collect();
+    let mut names = Vec::new();
+    for j in silent {
+        let moved: Vec<Vec<f64>> = finite
+            .iter()
+            .flat_map(|&i| {
+                [-1.0, -0.25, 0.25, 1.0].map(|by| {
+                    let mut point = probes[i].clone();
+                    point[j] += by * (start[j].abs() / 2.0).max(1.0);
+                    point
+                })
+            })
+            .collect();
+        let losses = problem.evaluate(&moved, Need::Loss)?;
+        let base = finite.iter().flat_map(|&i| [found[i].loss; 4]);
+        if losses.iter().zip(base).any(|(moved, base)| moved.is_finite() && moved.loss != base) {
+            names.push(problem.raw_names()[j].clone());
+        }
+    }
+    Ok(names)
+}

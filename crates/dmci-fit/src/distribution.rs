@@ -1,0 +1,103 @@
+//! The few distributions that intervals need.
+
+use dmci_ops::real::{erfc, exp, lgamma, log, log1p, sqrt};
+
+/// The number that a variable of Student's distribution stays below with probability `p`.
+pub fn student_quantile(p: f64, degrees: f64) -> f64 {
+    if p == 0.5 {
+        return 0.0;
+    }
+    if p < 0.5 {
+        return -student_quantile(1.0 - p, degrees);
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    while student_cdf(high, degrees) < p && high < 1e300 {
+        high *= 2.0;
+    }
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if student_cdf(middle, degrees) < p { low = middle } else { high = middle }
+    }
+    0.5 * (low + high)
+}
+
+/// The quantile of the standard normal distribution.
+pub fn normal_quantile(p: f64) -> f64 {
+    let below = |z: f64| 0.5 * erfc(-z / std::f64::consts::SQRT_2);
+    let (mut low, mut high) = (-40.0, 40.0);
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if below(middle) < p { low = middle } else { high = middle }
+    }
+    0.5 * (low + high)
+}
+
+/// The probability that a variable of Student's distribution is at most `t`.
+pub fn student_cdf(t: f64, degrees: f64) -> f64 {
+    let x = degrees / (degrees + t * t);
+    // The tail beyond t; for very many degrees x is nearly 1, so the complement is given separately.
+    let tail = 0.5 * incomplete_beta(x, t * t / (degrees + t * t), 0.5 * degrees, 0.5);
+    if t > 0.0 { 1.0 - tail } else { tail }
+}
+
+/// The regularised incomplete beta function at `x`, with `y = 1 - x` (continued fraction, Lentz).
+fn incomplete_beta(x: f64, y: f64, a: f64, b: f64) -> f64 {
+    if x <= 0.0 {
+        return 0.0;
+    }
+    if y <= 0.0 {
+        return 1.0;
+    }
+    let log_x = if y < 0.5 { log1p(-y) } else { log(x) };
+    let log_y = if x < 0.5 { log1p(-x) } else { log(y) };
+    let front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log_x + b * log_y);
+    if x < (a + 1.0) / (a + b + 2.0) { front * fraction(x, a, b) / a } else { 1.0 - front * fraction(y, b, a) / b }
+}
+
+fn fraction(x: f64, a: f64, b: f64) -> f64 {
+    let tiny = 1e-300;
+    let guard = |v: f64| if v.abs() < tiny { tiny } else { v };
+    let (mut c, mut d) = (1.0, 1.0 / guard(1.0 - (a + b) * x / (a + 1.0)));
+    let mut h = d;
+    for m in 1..10_000 {
+        let m = f64::from(m);
+        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
+        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
+        for step in [even, odd] {
+            d = 1.0 / guard(1.0 + step * d);
+            c = guard(1.0 + step / c);
+            h *= c * d;
+        }
+        if (c * d - 1.0).abs() < 1e-15 {
+            break;
+        }
+    }
+    h
+}
+
+/// The density of the standard normal distribution, as its logarithm.
+pub fn log_normal_density(z: f64) -> f64 {
+    -0.5 * z * z - log(sqrt(std::f64::consts::TAU))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against scipy.stats.t.ppf and scipy.stats.norm.ppf.
+    #[test]
+    fn quantiles_are_those_of_scipy() {
+        for (p, degrees, expected) in [
+            (0.975, 1.0, 12.706204736174694),
+            (0.975, 4.0, 2.7764451051977934),
+            (0.975, 12.0, 2.1788128296672284),
+            (0.975, 159.0, 1.9749962127674756),
+            (0.9, 2.5, 1.7302509288071766),
+            (0.001, 7.0, -4.785289628638334),
+        ] {
+            let got = student_quantile(p, degrees);
+            assert!((got - expected).abs() < 1e-9 * expected.abs(), "{p} {degrees}: {got}");
+        }
+        assert!((normal_quantile(0.975) - 1.959963984540054).abs() < 1e-12, "{}", normal_quantile(0.975));
+    }
+}

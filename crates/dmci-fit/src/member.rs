@@ -1,0 +1,175 @@
+//! One restart: a search with what every search needs around it. It finds a finite start, keeps the
+//! best point, counts, and stops the search when something is used up.
+
+use crate::random::Stream;
+use crate::search::{Evaluation, Optimizer, Search, Searching, Start, Stop};
+use crate::starts::{offset, spread};
+use serde::{Deserialize, Serialize};
+
+/// When a restart ends, whatever its search thinks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Budget {
+    /// Most rounds of questions; without, what the optimiser is used to.
+    pub epochs: Option<usize>,
+    /// A loss that is good enough.
+    pub target: Option<f64>,
+    /// Rounds that a search goes on after it reached the target.
+    pub window: usize,
+    /// Take the last point instead of the best one.
+    pub last: bool,
+}
+
+/// Where a restart is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Phase {
+    /// Looking for a finite start: at the base plus the offset, or nearer.
+    Starting { offset: Vec<f64>, halvings: usize },
+    /// On its way.
+    Searching(Searching),
+}
+
+/// One restart with a state of its own: what other restarts do changes no bit of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Member {
+    /// Its number; 0 starts at the schema's values.
+    pub index: usize,
+    /// Rounds of questions so far, without the start.
+    pub epochs: usize,
+    /// Points evaluated.
+    pub evaluations: usize,
+    /// Points among them at which the loss was not finite.
+    pub not_finite: usize,
+    /// The best point so far and its loss.
+    pub best: Option<(Vec<f64>, f64)>,
+    /// The last point with a finite loss.
+    pub last: Option<(Vec<f64>, f64)>,
+    /// The best loss after each round.
+    pub trace: Vec<f64>,
+    /// Why it stopped, if it did.
+    pub stopped: Option<Stop>,
+    base: Vec<f64>,
+    seed: u64,
+    phase: Phase,
+    reached: Option<usize>,
+}
+
+/// An offset halved this often is nothing.
+const MAX_HALVINGS: usize = 60;
+
+/// Restarts draw the offsets of their starts and their later random numbers from different streams.
+const SEARCH_STREAM: u64 = 1 << 40;
+
+impl Member {
+    /// The restart of a number: it starts at its own offset from the base.
+    pub fn new(index: usize, base: &[f64], seed: u64) -> Member {
+        Member::at(index, base, offset(base, index, seed), seed)
+    }
+
+    /// A restart that starts at an offset from the base, or nearer to it if the loss is not finite there.
+    pub fn at(index: usize, base: &[f64], offset: Vec<f64>, seed: u64) -> Member {
+        Member {
+            index,
+            epochs: 0,
+            evaluations: 0,
+            not_finite: 0,
+            best: None,
+            last: None,
+            trace: Vec::new(),
+            stopped: None,
+            base: base.to_vec(),
+            seed,
+            phase: Phase::Starting { offset, halvings: 0 },
+            reached: None,
+        }
+    }
+
+    /// The best loss so far.
+    pub fn loss(&self) -> f64 {
+        self.best.as_ref().map_or(f64::INFINITY, |b| b.1)
+    }
+
+    /// The point that is its result.
+    pub fn result(&self, budget: &Budget) -> Option<&(Vec<f64>, f64)> {
+        if budget.last { self.last.as_ref() } else { self.best.as_ref() }
+    }
+
+    /// How far a step leads.
+    pub fn rate(&self) -> f64 {
+        match &self.phase {
+            Phase::Starting { .. } => f64::NAN,
+            Phase::Searching(search) => search.rate(),
+        }
+    }
+
+    /// The points to evaluate next.
+    pub fn ask(&mut self) -> Vec<Vec<f64>> {
+        match &mut self.phase {
+            Phase::Starting { offset, .. } => vec![self.base.iter().zip(offset).map(|(x, o)| x + *o).collect()],
+            Phase::Searching(search) => search.ask(),
+        }
+    }
+
+    /// Takes what was found at them.
+    pub fn tell(&mut self, points: Vec<Vec<f64>>, found: Vec<Evaluation>, optimizer: &Optimizer, budget: &Budget) {
+        self.evaluations += points.len();
+        for (point, found) in points.iter().zip(&found) {
+            if !found.is_finite() {
+                self.not_finite += 1;
+                continue;
+            }
+            self.last = Some((point.clone(), found.loss));
+            if found.loss < self.loss() {
+                self.best = Some((point.clone(), found.loss));
+            }
+        }
+        match &mut self.phase {
+            Phase::Starting { offset, halvings } => {
+                let found = found.into_iter().next().unwrap_or_default();
+                if found.is_finite() {
+                    self.begin(points.into_iter().next().unwrap_or_default(), found, optimizer);
+                } else {
+                    offset.iter_mut().for_each(|o| *o *= 0.5);
+                    *halvings += 1;
+                    if *halvings > MAX_HALVINGS {
+                        self.stopped = Some(Stop::Stuck);
+                    }
+                }
+            }
+            Phase::Searching(search) => {
+                self.epochs += 1;
+                search.tell(points, found);
+                self.stopped = search.stopped();
+            }
+        }
+        self.trace.push(self.loss());
+        self.check(budget, optimizer);
+    }
+
+    fn begin(&mut self, point: Vec<f64>, found: Evaluation, optimizer: &Optimizer) {
+        let stream = Stream::new(self.seed, SEARCH_STREAM + self.index as u64);
+        let search = optimizer.begin(Start { spread: spread(&point), point, found, stream });
+        self.stopped = search.stopped();
+        self.phase = Phase::Searching(search);
+    }
+
+    fn check(&mut self, budget: &Budget, optimizer: &Optimizer) {
+        if self.loss() == 0.0 && !matches!(self.phase, Phase::Starting { .. }) && self.stopped != Some(Stop::Stuck) {
+            self.stopped = Some(Stop::Exact);
+        }
+        if self.stopped.is_some() {
+            return;
+        }
+        if budget.target.is_some_and(|target| self.loss() <= target) {
+            let since = *self.reached.get_or_insert(self.epochs);
+            if self.epochs - since >= budget.window {
+                self.stopped = Some(Stop::Target);
+            }
+        }
+        if self.epochs >= budget.epochs.unwrap_or(optimizer.epochs())
+            && matches!(self.phase, Phase::Searching(_))
+            && self.stopped.is_none()
+        {
+            self.stopped = Some(Stop::Epochs);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Programs that give an objective themselves, such as a likelihood over whole series: columns are bound as
+//! arrays, one run of the program for each group.
+
+use crate::binding::{bind_series, check_program, parameters, priors};
+use crate::data::{Table, select};
+use crate::layout::Layout;
+use crate::loss::{Loss, Noise};
+use crate::problem::{Problem, ProblemOptions, Rows, group_starts};
+use crate::transform::Transform;
+use dmci::{Column, Datum, Diagnostic, Interpreter, Model, ModelOptions, Names, Parameter, Program, Report, Shape};
+use std::sync::Mutex;
+
+/// The rows of each group, and what the program saw of them.
+#[derive(Clone, Debug, Default)]
+pub struct Series {
+    /// The rows of each group, in order.
+    pub rows: Vec<Vec<usize>>,
+    /// How many of them, from the first, are fitted.
+    pub fitted: Vec<usize>,
+    /// The whole columns that the program reads.
+    pub columns: Vec<Column>,
+    /// The column to compare the result `yhat` with, if one was named.
+    pub target: Option<(String, Vec<f64>)>,
+    /// How the program is run for its results.
+    pub run: dmci::RunOptions,
+}
+
+/// The program that gives its objective alone: its value, or what it calls `loss` in a `(result ...)`.
+fn with_loss(program: &Program, names: &Names) -> Program {
+    let Some((start, end)) = names.last else { return program.clone() };
+    let (start, end) = (start as usize, end as usize);
+    let text = &program.text;
+    let (before, last, after) = (&text[..start], &text[start..end], &text[end..]);
+    let value = "value-of-program";
+    let text =
+        format!("{before}(let (({value} {last})) (if (pair? {value}) (cdr (assq 'loss {value})) {value})){after}");
+    Program::named(&program.name, &text)
+}
+
+/// A column of some rows as one datum: a tensor of numbers, or a list of texts.
+fn array(column: &Column, rows: &[usize]) -> Datum {
+    match crate::data::reals(column) {
+        Ok(numbers) => Datum::Tensor(Shape::Vector(rows.len() as u32), rows.iter().map(|&r| numbers[r]).collect()),
+        Err(_) => match select(column, rows) {
+            Column::Data(list) => Datum::list(list),
+            Column::Reals(list) => Datum::list(list.into_iter().map(Datum::Real).collect()),
+        },
+    }
+}
+
+impl Problem {
+    /// A problem whose program gives its own objective. Columns bind names as whole arrays; with a column
+    /// of groups, the program is run for each of them and the objectives add up. The target, if there is
+    /// one, is what the result `yhat` is compared with.
+    pub fn objective(
+        program: Program,
+        table: &Table,
+        target: Option<&str>,
+        options: ProblemOptions,
+    ) -> Result<Problem, Report> {
+        let ProblemOptions { mut run, group, only, .. } = options.clone();
+        let names = Interpreter::shared().names(&program)?;
+        let inputs = bind_series(&names, table, &run)?;
+        let declared = names.schema.parameters.iter().map(|p| &p.name);
+        check_program(&program, &run, declared.chain(inputs.iter().map(|(name, _)| name)), table, &[])?;
+        let (parameters, fixed) = parameters(&program, &names.schema, &mut run, only.as_deref())?;
+        run.bindings.extend(fixed.iter().map(|p| (p.name.clone(), p.datum())));
+        let (group_names, of_row) = crate::binding::groups(&program, &parameters, table, group.as_deref())?;
+        let count = group_names.len().max(1);
+        let layout = Layout::new(
+            parameters.iter().map(|p: &Parameter| (Transform::of(p), p.per.is_some())),
+            if parameters.iter().any(|p| p.per.is_some()) { count } else { 1 },
+        );
+        let priors = priors(&program, &Loss::Objective, &parameters, &layout)?;
+        let start = group_starts(&program, &parameters, &layout)?;
+        let rows: Vec<Vec<usize>> = (0..count)
+            .map(|g| (0..table.rows).filter(|&r| group_names.is_empty() || of_row[r] == g).collect())
+            .collect();
+        let fitted: Vec<usize> = rows.iter().map(|rows| options.holdout.fitted_of_series(rows.len())).collect();
+        let (input_names, columns): (Vec<String>, Vec<Column>) = inputs.into_iter().unzip();
+        let arrays = |column: &Column| -> Column {
+            Column::Data(rows.iter().zip(&fitted).map(|(rows, &n)| array(column, &rows[..n])).collect())
+        };
+        let training = Rows {
+            indices: (0..count).collect(),
+            columns: columns.iter().map(arrays).collect(),
+            target: vec![0.0; count],
+            weight: vec![1.0; count],
+            sigma: vec![1.0; count],
+            trials: vec![1.0; count],
+            group: (0..count).map(|g| if layout.groups > 1 { g } else { 0 }).collect(),
+        };
+        let target = target.map(|t| crate::binding::target_numbers(table, t)).transpose()?;
+        let params = parameters.iter().map(|p| (p.name.clone(), p.datum())).collect();
+        let model_inputs: Vec<&str> = input_names.iter().map(String::as_str).collect();
+        let model = ModelOptions { run: run.clone(), ..ModelOptions::default() };
+        let model = Model::with_params(with_loss(&program, &names), params, &model_inputs, model);
+        Ok(Problem {
+            data: table.name.clone(),
+            targets: vec![target.as_ref().map_or("objective".to_string(), |t| t.0.clone())],
+            groups: group_names,
+            inputs: input_names,
+            cancel: run.cancel.clone(),
+            series: Some(Series { rows, fitted, columns, target, run }),
+            training,
+            held_out: Rows::default(),
+            parameters,
+            fixed,
+            loss: Loss::Objective,
+            warnings: Report::default(),
+            layout,
+            priors,
+            data_hash: table.hash(),
+            outputs: 1,
+            noise: Noise::default(),
+            start,
+            model,
+            batch: Mutex::default(),
+            program,
+        })
+    }
+
+    /// All named results of an objective program for a group, over all of its rows, those that were not
+    /// fitted included. A program that gives a number has the result `loss`.
+    pub fn results(&self, raw: &[f64], group: usize) -> Result<Vec<(String, Datum)>, Report> {
+        let Some(series) = &self.series else { return Ok(Vec::new()) };
+        let mut run = series.run.clone();
+        let values = self.layout.values(raw, if self.layout.groups > 1 { group } else { 0 });
+        for (parameter, block) in self.parameters.iter().zip(&self.layout.blocks) {
+            let mut moved = parameter.clone();
+            let numbers = &values[block.value..block.value + block.transform.values()];
+            moved.init = numbers[0];
+            moved.starts = numbers.to_vec();
+            run.bindings.push((parameter.name.clone(), moved.datum()));
+        }
+        for (name, column) in self.inputs.iter().zip(&series.columns) {
+            run.bindings.push((name.clone(), array(column, &series.rows[group])));
+        }
+        let outcome = Interpreter::shared().run(&self.program, &run).map_err(|failure| failure.report)?;
+        Ok(named(outcome.value))
+    }
+
+    /// What an objective program predicts for the target's rows: its result `yhat`, of every group, as
+    /// (row, prediction, whether the row was fitted). Empty if it has none.
+    pub fn series_predictions(&self, raw: &[f64]) -> Result<Vec<(usize, f64, bool)>, Report> {
+        let Some(series) = &self.series else { return Ok(Vec::new()) };
+        let mut list = Vec::new();
+        for (group, rows) in series.rows.iter().enumerate() {
+            let results = self.results(raw, group)?;
+            let Some((_, yhat)) = results.iter().find(|(name, _)| name == "yhat") else { return Ok(Vec::new()) };
+            let numbers = numbers(yhat);
+            if numbers.len() != rows.len() {
+                let message =
+                    format!("the result yhat has {} numbers, but there are {} rows", numbers.len(), rows.len());
+                let help = "give one prediction for each row, for example by collecting them in the loop";
+                return Err(Report::of(*Diagnostic::error("E0808", message).help(help)));
+            }
+            let fitted = series.fitted[group];
+            list.extend(rows.iter().zip(numbers).enumerate().map(|(i, (&row, y))| (row, y, i < fitted)));
+        }
+        list.sort_by_key(|item| item.0);
+        Ok(list)
+    }
+}
+
+/// The named results of a program over the whole columns of a table.
+pub fn results_of(
+    program: &Program,
+    names: &Names,
+    table: &Table,
+    mut run: dmci::RunOptions,
+) -> Result<Vec<(String, Datum)>, Report> {
+    let all: Vec<usize> = (0..table.rows).collect();
+    for (name, column) in bind_series(names, table, &run)? {
+        run.bindings.push((name, array(&column, &all)));
+    }
+    let outcome = Interpreter::shared().run(program, &run).map_err(|failure| failure.report)?;
+    Ok(named(outcome.value))
+}
+
+/// The named results in a value.
+fn named(value: Datum) -> Vec<(String, Datum)> {
+    let single = |value: Datum| vec![("loss".to_string(), value)];
+    let Datum::List(items, None) = &value else { return single(value) };
+    let pairs = items.iter().map(|item| match item {
+        Datum::List(parts, tail) => match (parts.first()?, tail) {
+            (Datum::Symbol(name), Some(rest)) if parts.len() == 1 => Some((name.clone(), (**rest).clone())),
+            (Datum::Symbol(name), None) => Some((name.clone(), Datum::list(parts[1..].to_vec()))),
+            _ => None,
+        },
+        _ => None,
+    });
+    pairs.collect::<Option<Vec<_>>>().filter(|list| !list.is_empty()).unwrap_or_else(|| single(value.clone()))
+}
+
+/// The numbers of a datum in order.
+pub fn numbers(datum: &Datum) -> Vec<f64> {
+    match datum {
+        Datum::Tensor(_, elements) => elements.clone(),
+        Datum::List(items, None) | Datum::Vector(items) => items.iter().flat_map(numbers).collect(),
+        other => other.as_f64().into_iter().collect(),
+    }
+}

@@ -1,0 +1,319 @@
+//! What came out of a fit.
+
+use crate::choice::{Choice, selection_loss};
+use crate::fit::FitOptions;
+use crate::member::Member;
+use crate::population::Population;
+use crate::problem::{Problem, Rows};
+use crate::score::{Criteria, Score};
+use crate::search::{Need, Stop};
+use crate::uncertainty::{Sureness, Uncertainty, uncertainty};
+use dmci::{Diagnostic, Report};
+use std::time::Duration;
+
+/// One number of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Number {
+    /// Its name: `k`, `w.0`, `k[site A]`.
+    pub name: String,
+    /// Where the fit started, in the user's units.
+    pub start: f64,
+    /// Where it ended.
+    pub value: f64,
+    /// How sure it is; none if that is not known.
+    pub sureness: Option<Sureness>,
+}
+
+/// A parameter after a fit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fitted {
+    /// Its name.
+    pub name: String,
+    /// Its kind, as the schema writes it.
+    pub kind: String,
+    /// Where its first number started.
+    pub start: f64,
+    /// Where it ended.
+    pub value: f64,
+    /// Whether it was fixed.
+    pub fixed: bool,
+    /// All of its numbers, those of one group after those of another.
+    pub numbers: Vec<Number>,
+}
+
+/// What became of one restart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RestartResult {
+    /// The optimiser that ran it.
+    pub optimizer: &'static str,
+    /// The best loss.
+    pub loss: f64,
+    /// The parameters there, in the user's units.
+    pub values: Vec<f64>,
+    /// Rounds of questions.
+    pub epochs: usize,
+    /// Points evaluated.
+    pub evaluations: usize,
+    /// Points from which it stepped back because values were not finite.
+    pub step_backs: usize,
+    /// Why it stopped.
+    pub stopped: Stop,
+    /// The best loss after each round.
+    pub trace: Vec<f64>,
+}
+
+/// The result of a fit.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// All parameters: the fitted ones in the order of the schema, then the fixed ones.
+    pub parameters: Vec<Fitted>,
+    /// The raw numbers of the result.
+    pub raw: Vec<f64>,
+    /// The loss at the schema's values.
+    pub start_loss: f64,
+    /// How well the rows are predicted that were fitted.
+    pub score: Score,
+    /// How well the rows are predicted that were held out; none if none were, or if one failed.
+    pub held_out: Option<Score>,
+    /// What compares models; none if the loss is no likelihood and no sum of squares.
+    pub criteria: Option<Criteria>,
+    /// How sure the parameters are; none if that cannot be said.
+    pub uncertainty: Option<Uncertainty>,
+    /// Predictions of the fitted rows.
+    pub predictions: Vec<f64>,
+    /// Predictions of the rows held out.
+    pub held_out_predictions: Vec<f64>,
+    /// What an objective program calls `yhat`, as (row, prediction, whether the row was fitted).
+    pub series: Vec<(usize, f64, bool)>,
+    /// The restart with the lowest loss.
+    pub best: usize,
+    /// All restarts of all stages.
+    pub restarts: Vec<RestartResult>,
+    /// The optimiser that gave the result, and why it was used.
+    pub optimizer: (&'static str, String),
+    /// Paths through the program that were recorded.
+    pub paths: u64,
+    /// What is worth knowing.
+    pub warnings: Report,
+    /// The time it took.
+    pub time: Duration,
+}
+
+impl Fit {
+    /// The restart that gave the result.
+    pub fn best_restart(&self) -> &RestartResult {
+        &self.restarts[self.best]
+    }
+
+    /// Whether somebody interrupted it.
+    pub fn was_interrupted(&self) -> bool {
+        self.restarts.iter().any(|r| r.stopped == Stop::Interrupted)
+    }
+
+    /// Points evaluated by all restarts.
+    pub fn evaluations(&self) -> usize {
+        self.restarts.iter().map(|r| r.evaluations).sum()
+    }
+}
+
+/// Collects the result of stages that have run.
+pub(crate) fn result(
+    problem: &Problem,
+    options: &FitOptions,
+    choice: &Choice,
+    stages: &[Population],
+    influence: &[bool],
+) -> Result<Fit, Report> {
+    let members: Vec<(&Population, &Member)> =
+        stages.iter().flat_map(|s| s.members.iter().map(move |m| (s, m))).collect();
+    let loss = |m: &Member| match (choice.by_held_out(), m.best.as_ref()) {
+        (true, Some(best)) => selection_loss(problem, &best.0),
+        _ => m.result(&options.budget).map_or(f64::INFINITY, |r| r.1),
+    };
+    let losses: Vec<f64> = members.iter().map(|(_, m)| loss(m)).collect();
+    let best = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b])).unwrap_or(0);
+    let (stage, member) = members[best];
+    let raw = member.result(&options.budget).map_or_else(|| problem.start().to_vec(), |r| r.0.clone());
+    let mut warnings = problem.warnings.clone();
+    let mut uncertainty = uncertainty(problem, &raw)?;
+    if let Some(u) = &mut uncertainty {
+        // A number that occurs in decisions only has no derivative; that says nothing about the data.
+        let decided = |name: &String| choice.without_derivative.contains(name);
+        u.directions.retain(|d| !d.moves.iter().all(|(name, _)| decided(name)));
+    }
+    let (predictions, score) = predicted(problem, &raw, &problem.training, &mut warnings)?;
+    let (held_out_predictions, held_out) = predicted(problem, &raw, &problem.held_out, &mut warnings)?;
+    let series = problem.series_predictions(&raw)?;
+    let (score, held_out) = match series_scores(problem, score.loss, &series) {
+        Some((score, held_out)) => (score, held_out),
+        None => (score, (!problem.held_out.is_empty() && held_out.loss.is_finite()).then_some(held_out)),
+    };
+    if stage.optimizer.need() >= Need::Gradient {
+        without_influence(problem, influence, choice, &mut warnings);
+    }
+    let restarts = members.iter().map(|(s, m)| RestartResult {
+        optimizer: s.optimizer.name(),
+        loss: m.loss(),
+        values: m.best.as_ref().map_or(Vec::new(), |b| problem.values(&b.0)),
+        epochs: m.epochs,
+        evaluations: m.evaluations,
+        step_backs: m.not_finite,
+        stopped: m.stopped.unwrap_or(Stop::Interrupted),
+        trace: m.trace.clone(),
+    });
+    Ok(Fit {
+        parameters: fitted(problem, &raw, uncertainty.as_ref(), choice),
+        start_loss: f64::NAN,
+        criteria: criteria(problem, &score),
+        score,
+        held_out,
+        series,
+        uncertainty,
+        predictions,
+        held_out_predictions,
+        best,
+        restarts: restarts.collect(),
+        optimizer: (stage.optimizer.name(), choice.reason.clone()),
+        paths: problem.paths(),
+        warnings,
+        time: Duration::ZERO,
+        raw,
+    })
+}
+
+fn fitted(problem: &Problem, raw: &[f64], uncertainty: Option<&Uncertainty>, choice: &Choice) -> Vec<Fitted> {
+    let (values, starts, names) = (problem.values(raw), problem.values(problem.start()), problem.value_names());
+    let mut at = 0;
+    let mut list = Vec::new();
+    for (parameter, block) in problem.parameters.iter().zip(&problem.layout.blocks) {
+        let count = block.transform.values() * if block.per_group { problem.layout.groups } else { 1 };
+        let numbers: Vec<Number> = (at..at + count)
+            .map(|k| Number {
+                name: names[k].clone(),
+                // The start as it is written, and not what is left of it after a way to raw space and back.
+                start: parameter.starts[(k - at) % parameter.starts.len()],
+                value: values[k],
+                sureness: uncertainty.filter(|_| !choice.without_derivative.contains(&names[k])).map(|u| u.numbers[k]),
+            })
+            .collect();
+        debug_assert_eq!(starts.len(), values.len());
+        at += count;
+        list.push(Fitted {
+            name: parameter.name.clone(),
+            kind: parameter.shown_kind(),
+            start: numbers[0].start,
+            value: numbers[0].value,
+            fixed: false,
+            numbers,
+        });
+    }
+    list.extend(problem.fixed.iter().map(|p| {
+        let numbers = p.number_names().into_iter().zip(&p.starts);
+        let number = |(name, &x): (String, &f64)| Number { name, start: x, value: x, sureness: None };
+        Fitted {
+            name: p.name.clone(),
+            kind: p.shown_kind(),
+            start: p.init,
+            value: p.init,
+            fixed: true,
+            numbers: numbers.map(number).collect(),
+        }
+    }));
+    list
+}
+
+fn criteria(problem: &Problem, score: &Score) -> Option<Criteria> {
+    let (count, k) = (problem.measurements(), problem.layout.raws);
+    let rows = &problem.training;
+    if problem.is_objective() {
+        // An objective is taken for a negative log-likelihood; only its user knows whether it is one.
+        return Some(Criteria::new(-score.loss, k, count));
+    }
+    if problem.loss.is_likelihood() {
+        let constant: f64 = (0..count)
+            .map(|c| {
+                let row = c / problem.targets.len();
+                rows.weight[row] * problem.loss.constant(&problem.noise, rows.sigma[row])
+            })
+            .sum();
+        return Some(Criteria::new(-(score.loss + constant), k, count));
+    }
+    let sum = score.loss * if problem.loss.is_mean() { problem.divisor(rows) } else { 1.0 };
+    let weights: Vec<f64> = rows.weight.iter().copied().filter(|w| *w > 0.0).collect();
+    let counted = weights.len() * problem.targets.len();
+    let usable = problem.is_least_squares() && sum > 0.0 && counted > 0;
+    usable.then(|| Criteria::of_squares(sum, &weights, k, counted))
+}
+
+/// The scores of an objective program: of its predictions of the target, in the rows that were fitted and in
+/// those that were not. None if it is not one.
+fn series_scores(problem: &Problem, loss: f64, series: &[(usize, f64, bool)]) -> Option<(Score, Option<Score>)> {
+    let target = problem.series.as_ref()?.target.as_ref();
+    let nothing = Score { loss, rmse: f64::NAN, r2: None };
+    let Some((_, target)) = target.filter(|_| !series.is_empty()) else { return Some((nothing, None)) };
+    let score = |fitted: bool| {
+        let part: Vec<&(usize, f64, bool)> = series.iter().filter(|s| s.2 == fitted).collect();
+        let predictions: Vec<f64> = part.iter().map(|s| s.1).collect();
+        let measured: Vec<f64> = part.iter().map(|s| target[s.0]).collect();
+        let squares = predictions.iter().zip(&measured).map(|(p, y)| (p - y) * (p - y)).sum::<f64>();
+        let loss = if fitted { loss } else { squares / measured.len() as f64 };
+        (!measured.is_empty()).then(|| Score::of(loss, &predictions, &measured, 1))
+    };
+    Some((score(true).unwrap_or(nothing), score(false)))
+}
+
+fn predicted(problem: &Problem, raw: &[f64], rows: &Rows, warnings: &mut Report) -> Result<(Vec<f64>, Score), Report> {
+    if rows.is_empty() {
+        return Ok((Vec::new(), Score { loss: f64::NAN, rmse: f64::NAN, r2: None }));
+    }
+    let predictions = problem.predictions(raw, rows)?;
+    let outputs = problem.targets.len();
+    let bad = predictions.iter().enumerate().filter(|(_, p)| !p.is_finite());
+    for (cell, prediction) in bad.take(5) {
+        let row = rows.indices[cell / outputs] + 1;
+        let message = format!("{}: the prediction of row {row} is {prediction}", problem.data);
+        let help = "dmci eval with the fitted values shows what happens there";
+        warnings.append(Report::of(*Diagnostic::warning("W0501", message).help(help)));
+    }
+    let found = problem.evaluate_rows(&[raw.to_vec()], rows, Need::Loss)?.pop();
+    let loss = found.map_or(f64::NAN, |f| f.loss);
+    let score = Score::of(loss, &predictions, &rows.target, outputs);
+    Ok((predictions, score))
+}
+
+/// Warns of parameters whose derivative was 0 in every evaluation.
+fn without_influence(problem: &Problem, influence: &[bool], choice: &Choice, warnings: &mut Report) {
+    for (parameter, block) in problem.parameters.iter().zip(&problem.layout.blocks) {
+        let count = block.transform.raws() * if block.per_group { problem.layout.groups } else { 1 };
+        let silent = influence[block.raw..block.raw + count].iter().all(|seen| !seen);
+        let searched = choice.without_derivative.iter().any(|name| *name == parameter.name);
+        if silent && !searched {
+            let message = format!("the derivative by {} was zero throughout, so it was not fitted", parameter.name);
+            let help = "the prediction does not depend on it, or only through the test of an if";
+            warnings.append(parameter.report(&problem.program, Diagnostic::warning("W0503", message).help(help)));
+        }
+    }
+}
+
+/// The program with the fitted values as the starts of its schema; a parameter that differs by group keeps
+/// its start. Fails if the program is not written as text.
+pub fn with_starts(problem: &Problem, fit: &Fit) -> Result<String, Report> {
+    let text = &problem.program.text;
+    let mut edits: Vec<(usize, usize, String)> = Vec::new();
+    for (parameter, block) in problem.parameters.iter().zip(&problem.layout.blocks) {
+        let (Some((start, end)), false) = (parameter.start_span(), block.per_group) else { continue };
+        let Some(fitted) = fit.parameters.iter().find(|p| p.name == parameter.name) else { continue };
+        let numbers: Vec<String> = fitted.numbers.iter().map(|n| format!("{:?}", n.value)).collect();
+        let new = if let [one] = &numbers[..] { one.clone() } else { format!("({})", numbers.join(" ")) };
+        edits.push((start as usize, end as usize, new));
+    }
+    edits.sort_by_key(|e| e.0);
+    let mut out = String::new();
+    let mut at = 0;
+    for (start, end, new) in edits {
+        out += &text[at..start];
+        out += &new;
+        at = end;
+    }
+    Ok(out + &text[at..])
+}

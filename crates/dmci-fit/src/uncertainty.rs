@@ -1,0 +1,307 @@
+//! How well data determine parameters: standard errors, intervals, correlations, and which combinations
+//! of parameters the data cannot tell apart.
+//!
+//! Least squares use the Jacobian of the residuals, likelihoods the second derivatives of the loss, from
+//! differences of exact gradients. Both are taken in raw space, where nothing is bounded; errors are
+//! carried over by the slopes of the transforms, intervals by the transforms themselves, so that no
+//! interval leaves the bounds of its parameter.
+
+use crate::distribution::{normal_quantile, student_quantile};
+use crate::linear::{Factored, eigen};
+use crate::problem::Problem;
+use crate::search::Need;
+use dmci::Report;
+use dmci_ops::real::sqrt;
+
+/// Whether data determine a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// They do.
+    Identifiable,
+    /// Only together with others: alone it would be known more than a hundred times better.
+    Weakly,
+    /// They do not: it can move, alone or with others, without any change of the loss.
+    Not,
+}
+
+impl Verdict {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Identifiable => "identifiable",
+            Verdict::Weakly => "weakly",
+            Verdict::Not => "not",
+        }
+    }
+}
+
+/// How sure a number is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sureness {
+    /// Its standard error, in the user's units; none if data do not determine it.
+    pub error: Option<f64>,
+    /// Where it lies with a probability of 95%.
+    pub interval: Option<(f64, f64)>,
+    /// Whether data determine it.
+    pub verdict: Verdict,
+}
+
+/// A combination of numbers that hardly changes the loss, or not at all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Direction {
+    /// Whether the loss does not change at all.
+    pub flat: bool,
+    /// The numbers that move together, largest first: by which share of themselves, or by how much if
+    /// they are 0. The first moves by 1.
+    pub moves: Vec<(String, f64)>,
+}
+
+/// What is known about all numbers together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Uncertainty {
+    /// Of every number of [`Problem::values`].
+    pub numbers: Vec<Sureness>,
+    /// Correlations of the same numbers, row by row; NaN where there are none.
+    pub correlations: Vec<f64>,
+    /// Combinations that are hard to tell apart, worst first.
+    pub directions: Vec<Direction>,
+    /// Covariances of raw numbers; those that data do not determine have 0.
+    pub covariance: Vec<f64>,
+    /// `jacobian` or `hessian`.
+    pub method: &'static str,
+    /// What standard errors are multiplied with for an interval of 95%.
+    pub quantile: f64,
+}
+
+/// A parameter alone would be known this much better.
+const WEAK: f64 = 1e4;
+
+/// A standard error of a raw number beyond which its sigmoid or softplus can be almost anything.
+const VAGUE: f64 = 5.0;
+
+/// Shares of the largest eigenvalue below which a direction is flat.
+const FLAT: f64 = 1e-14;
+
+/// What the data say at a point: the curvature of the loss, in units in which a change of the loss by
+/// one half is one standard error.
+struct Information {
+    matrix: Vec<f64>,
+    /// The covariance, computed without squaring if that is possible.
+    covariance: Option<Vec<f64>>,
+    method: &'static str,
+    quantile: f64,
+}
+
+/// How sure the numbers at a point are; none if the loss says nothing about it (it is no likelihood
+/// and no sum of squares), or if there are not more rows than numbers.
+pub fn uncertainty(problem: &Problem, raw: &[f64]) -> Result<Option<Uncertainty>, Report> {
+    let Some(information) = information(problem, raw)? else { return Ok(None) };
+    let n = raw.len();
+    let diagonal: Vec<f64> = (0..n).map(|i| information.matrix[i * n + i]).collect();
+    let units: Vec<f64> = diagonal.iter().map(|d| if *d > 0.0 { 1.0 / sqrt(*d) } else { 0.0 }).collect();
+    let scaled: Vec<f64> = (0..n * n).map(|k| information.matrix[k] * units[k / n] * units[k % n]).collect();
+    if scaled.iter().any(|x| !x.is_finite()) {
+        return Ok(None);
+    }
+    let (values, vectors) = eigen(&scaled, n);
+    let largest = values.last().copied().unwrap_or(0.0);
+    let is_flat = |value: f64| value <= FLAT * n as f64 * largest.max(1e-300);
+    // A saddle: what is called an error there means nothing.
+    if values.first().is_some_and(|v| *v < -1e-6 * largest) {
+        return Ok(None);
+    }
+    let flat = values.iter().filter(|v| is_flat(**v)).count();
+    let mut verdicts = vec![Verdict::Identifiable; n];
+    for (i, verdict) in verdicts.iter_mut().enumerate() {
+        let hidden = (0..flat).any(|k| vectors[k * n + i].abs() > 1e-3);
+        if hidden || units[i] == 0.0 {
+            *verdict = Verdict::Not;
+        }
+    }
+    let covariance = match information.covariance {
+        Some(covariance) if flat == 0 => covariance,
+        _ => (0..n * n)
+            .map(|k| {
+                let (i, j) = (k / n, k % n);
+                if verdicts[i] == Verdict::Not || verdicts[j] == Verdict::Not {
+                    return 0.0;
+                }
+                let along = (flat..n).map(|e| vectors[e * n + i] * vectors[e * n + j] / values[e]);
+                along.sum::<f64>() * units[i] * units[j]
+            })
+            .collect(),
+    };
+    for i in 0..n {
+        if verdicts[i] == Verdict::Identifiable && covariance[i * n + i] * diagonal[i] > WEAK {
+            verdicts[i] = Verdict::Weakly;
+        }
+    }
+    // An interval that reaches far into both ends of a bounded kind says as good as nothing.
+    for (block, parameter) in problem.layout.blocks.iter().zip(&problem.parameters) {
+        let count = block.transform.raws() * if block.per_group { problem.layout.groups } else { 1 };
+        for i in (block.raw..block.raw + count).filter(|_| parameter.kind != dmci::ParameterKind::Free) {
+            if verdicts[i] == Verdict::Identifiable && covariance[i * n + i] > VAGUE * VAGUE {
+                verdicts[i] = Verdict::Weakly;
+            }
+        }
+    }
+    let weak = (0..n).filter(|&k| is_flat(values[k]) || values[k] < 1.0 / WEAK).take(3);
+    let directions =
+        weak.map(|k| direction(problem, raw, &units, &vectors[k * n..(k + 1) * n], is_flat(values[k]))).collect();
+    let (numbers, correlations) = numbers(problem, raw, &covariance, &verdicts, information.quantile);
+    Ok(Some(Uncertainty {
+        numbers,
+        correlations,
+        directions,
+        covariance,
+        method: information.method,
+        quantile: information.quantile,
+    }))
+}
+
+fn information(problem: &Problem, raw: &[f64]) -> Result<Option<Information>, Report> {
+    let n = raw.len();
+    let count = problem.measurements();
+    if problem.is_least_squares() {
+        let Some(found) = problem.evaluate(&[raw.to_vec()], Need::Jacobian)?.pop() else { return Ok(None) };
+        let known = problem.loss.is_likelihood();
+        if !found.is_finite() || (count <= n && !known) {
+            return Ok(None);
+        }
+        // The noise is known, or estimated from what the fit leaves over.
+        let freedom = count.saturating_sub(n);
+        let variance = if known { 0.5 } else { found.loss / freedom as f64 };
+        if variance == 0.0 {
+            return Ok(None);
+        }
+        let root = sqrt(variance);
+        let scaled: Vec<f64> = found.jacobian.iter().map(|x| x / root).collect();
+        let factored = Factored::new(&scaled, &found.residuals, n);
+        let mut matrix = vec![0.0; n * n];
+        for row in scaled.chunks(n) {
+            for i in 0..n {
+                (0..n).for_each(|j| matrix[i * n + j] += row[i] * row[j]);
+            }
+        }
+        let quantile = if known { normal_quantile(0.975) } else { student_quantile(0.975, freedom as f64) };
+        return Ok(Some(Information { matrix, covariance: factored.covariance(), method: "jacobian", quantile }));
+    }
+    if !problem.loss.is_likelihood() && !problem.is_objective() {
+        return Ok(None);
+    }
+    let Some(matrix) = curvature(problem, raw)? else { return Ok(None) };
+    Ok(Some(Information { matrix, covariance: None, method: "hessian", quantile: normal_quantile(0.975) }))
+}
+
+/// Second derivatives of the loss by raw numbers: differences of gradients over two distances, so that
+/// the error of the first kind cancels. All gradients are lanes of one call.
+pub fn curvature(problem: &Problem, raw: &[f64]) -> Result<Option<Vec<f64>>, Report> {
+    let n = raw.len();
+    let distance = |j: usize| 1e-4 * raw[j].abs().max(1.0);
+    let shifts = [1.0, -1.0, 2.0, -2.0];
+    let points: Vec<Vec<f64>> = (0..n)
+        .flat_map(|j| {
+            shifts.map(|shift| {
+                let mut point = raw.to_vec();
+                point[j] += shift * distance(j);
+                point
+            })
+        })
+        .collect();
+    let found = problem.evaluate(&points, Need::Gradient)?;
+    if found.iter().any(|f| !f.is_finite()) {
+        return Ok(None);
+    }
+    let mut matrix = vec![0.0; n * n];
+    for j in 0..n {
+        // The distance that was really moved, after rounding.
+        let h = points[4 * j][j] - raw[j];
+        for i in 0..n {
+            let g = |k: usize| found[4 * j + k].gradient[i];
+            matrix[i * n + j] = (8.0 * (g(0) - g(1)) - (g(2) - g(3))) / (12.0 * h);
+        }
+    }
+    for i in 0..n {
+        for j in 0..i {
+            let mean = 0.5 * (matrix[i * n + j] + matrix[j * n + i]);
+            (matrix[i * n + j], matrix[j * n + i]) = (mean, mean);
+        }
+    }
+    Ok(Some(matrix))
+}
+
+/// Errors, intervals and correlations in the user's units.
+fn numbers(
+    problem: &Problem,
+    raw: &[f64],
+    covariance: &[f64],
+    verdicts: &[Verdict],
+    quantile: f64,
+) -> (Vec<Sureness>, Vec<f64>) {
+    let n = raw.len();
+    let slopes = problem.layout.slopes(raw);
+    let count = slopes.len() / n.max(1);
+    let values = problem.values(raw);
+    let variance = |a: usize, b: usize| -> f64 {
+        let mut sum = 0.0;
+        for i in (0..n).filter(|i| slopes[a * n + i] != 0.0) {
+            for j in (0..n).filter(|j| slopes[b * n + j] != 0.0) {
+                sum += slopes[a * n + i] * covariance[i * n + j] * slopes[b * n + j];
+            }
+        }
+        sum
+    };
+    let mut numbers = Vec::new();
+    for k in 0..count {
+        let involved: Vec<usize> = (0..n).filter(|i| slopes[k * n + i] != 0.0).collect();
+        let verdict = involved.iter().map(|&i| verdicts[i]).max();
+        // A number that no raw number moves is fixed by the structure of its parameter.
+        let Some(verdict) = verdict else {
+            numbers.push(Sureness { error: None, interval: None, verdict: Verdict::Identifiable });
+            continue;
+        };
+        let error = (verdict != Verdict::Not).then(|| sqrt(variance(k, k)));
+        let interval = error.map(|error| match (&involved[..], problem.separate(k)) {
+            (&[i], Some(transform)) => {
+                let reach = quantile * sqrt(covariance[i * n + i]);
+                let (a, b) = (transform.value(raw[i] - reach), transform.value(raw[i] + reach));
+                (a.min(b), a.max(b))
+            }
+            _ => (values[k] - quantile * error, values[k] + quantile * error),
+        });
+        numbers.push(Sureness { error, interval, verdict });
+    }
+    let mut correlations = vec![f64::NAN; count * count];
+    for a in 0..count {
+        for b in 0..count {
+            if let (Some(x), Some(y)) = (numbers[a].error, numbers[b].error)
+                && x * y > 0.0
+            {
+                correlations[a * count + b] = if a == b { 1.0 } else { (variance(a, b) / (x * y)).clamp(-1.0, 1.0) };
+            }
+        }
+    }
+    (numbers, correlations)
+}
+
+fn direction(problem: &Problem, raw: &[f64], units: &[f64], vector: &[f64], flat: bool) -> Direction {
+    let n = raw.len();
+    let names = problem.value_names();
+    let values = problem.values(raw);
+    let slopes = problem.layout.slopes(raw);
+    // A number without any influence has no unit; it moves alone.
+    let step: Vec<f64> = vector.iter().zip(units).map(|(v, u)| v * if *u > 0.0 { *u } else { 1.0 }).collect();
+    let mut moves: Vec<(String, f64)> = names
+        .into_iter()
+        .enumerate()
+        .map(|(k, name)| {
+            let change: f64 = (0..n).map(|i| slopes[k * n + i] * step[i]).sum();
+            (name, if values[k] == 0.0 { change } else { change / values[k].abs() })
+        })
+        .collect();
+    moves.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+    let largest = moves.first().map_or(1.0, |m| m.1);
+    moves.retain(|m| m.1.abs() > 0.02 * largest.abs());
+    moves.iter_mut().for_each(|m| m.1 /= largest);
+    Direction { flat, moves }
+}
