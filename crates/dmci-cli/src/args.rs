@@ -245,8 +245,8 @@ Examples:
   dmci tape model.scm --data rows.csv        all recordings that the rows of a table need
 
 Every decision on a number that depends on a parameter or an input is listed with its place, with what
-became of it, and why nothing better: joined (both arms are recorded, one recording serves both),
-guarded (another outcome is another recording), checked (what exact integers need), pinned (another
+became of it, and why nothing better: joined (both arms are recorded, one recording serves both), ends a
+loop (one round is recorded, lanes may differ in their number), guarded (another outcome is another recording), checked (what exact integers need), pinned (another
 value is another recording). Without joins and loops the tape is the same in every mode.";
 
 /// Arguments of `tape`.

@@ -77,5 +77,11 @@ pub fn passes(switches: &SwitchArgs) -> Passes {
 
 /// How a program is run over rows.
 pub fn model_options(run: RunOptions, switches: &SwitchArgs) -> ModelOptions {
-    ModelOptions { run, passes: passes(switches), joins: !switches.no_joins, ..ModelOptions::default() }
+    ModelOptions {
+        run,
+        passes: passes(switches),
+        joins: !switches.no_joins,
+        loops: !switches.no_loops,
+        ..ModelOptions::default()
+    }
 }

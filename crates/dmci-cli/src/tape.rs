@@ -23,7 +23,7 @@ fn one(args: &Tape) -> Result<u8, Report> {
     let grad = grad_options(&args.options, args.wrt.as_deref(), false)?;
     let program = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
     options::stop_on_interrupt(&grad.run.cancel);
-    let options = TapeOptions { grad, joins: !args.switches.no_joins };
+    let options = TapeOptions { grad, joins: !args.switches.no_joins, loops: !args.switches.no_loops };
     let recorded = match Interpreter::shared().explain(&program, &options) {
         Ok(recorded) => recorded,
         Err(failure) => return Ok(failed(&failure, args.json)),

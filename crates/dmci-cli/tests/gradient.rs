@@ -61,9 +61,9 @@ fn tape_explains_decisions_in_json() {
     let why = "the arms give (0.5) and (), which differ in more than numbers and booleans";
     let expected = serde_json::json!([
         {"line": 2, "column": 8, "start": 56, "end": 63, "text": "(> x 0)",
-         "joined": 1, "guarded": 0, "checked": 0, "pinned": 0, "why": []},
+         "joined": 1, "looped": 0, "rounds": 0, "guarded": 0, "checked": 0, "pinned": 0, "why": []},
         {"line": 1, "column": 19, "start": 18, "end": 26, "text": "(< u 1.)",
-         "joined": 0, "guarded": 1, "checked": 0, "pinned": 0, "why": [why]},
+         "joined": 0, "looped": 0, "rounds": 0, "guarded": 1, "checked": 0, "pinned": 0, "why": [why]},
     ]);
     assert_eq!(json["decisions"], expected, "{text}");
     assert_eq!(json["passes"].as_array().unwrap().len(), 1);

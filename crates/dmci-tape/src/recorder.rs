@@ -16,6 +16,8 @@ pub struct Recorder {
     elements: Vec<u64>,
     /// Place in the source of each node, for messages; not part of the tape.
     places: Vec<u32>,
+    /// Nodes that were given theirs.
+    pub(crate) placed: usize,
     constants: FxHashMap<u64, NodeId>,
     integers: FxHashMap<i64, NodeId>,
     maps: FxHashMap<Arc<[u32]>, u32>,
@@ -218,9 +220,10 @@ impl Recorder {
         self.places[node.0 as usize]
     }
 
-    /// Gives a place to all nodes from `first` on.
-    pub fn set_places(&mut self, first: usize, place: u32) {
-        self.places[first..].fill(place);
+    /// Gives a place to the nodes that have none yet.
+    pub fn place_new(&mut self, place: u32) {
+        self.places[self.placed..].fill(place);
+        self.placed = self.places.len();
     }
 
     /// What was recorded so far.
@@ -282,6 +285,7 @@ impl Recorder {
         self.tape.shapes.truncate(len);
         self.values.truncate(len);
         self.places.truncate(len);
+        self.placed = self.placed.min(len);
         self.tape.guards.retain(|g| (g.node.0 as usize) < len);
         self.constants.retain(|_, id| (id.0 as usize) < len);
         self.integers.retain(|_, id| (id.0 as usize) < len);

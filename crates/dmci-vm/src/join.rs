@@ -378,7 +378,10 @@ impl Vm {
                 Ok(_) if printed => Some("an arm prints".into()),
                 Ok(_) if drew => Some("an arm draws random numbers".into()),
                 Ok(_) if !quiet => Some("an arm changes handlers or winders".into()),
-                Ok(_) => Some(format!("the arms record more than {MOST_NODES} operations")),
+                Ok(_) if nodes - start.nodes > MOST_NODES => {
+                    Some(format!("an arm records more than {MOST_NODES} operations"))
+                }
+                Ok(_) => None,
             };
         }
         let (end, values) = end.filter(|_| run.is_ok() && quiet && nodes - start.nodes <= MOST_NODES)?;

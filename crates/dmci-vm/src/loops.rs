@@ -12,7 +12,7 @@ use crate::join::{Arms, End as ArmEnd, Entries, Outcome, Start, left_arm};
 use crate::machine::Vm;
 use crate::world::{NAMED, World};
 use dmci_compile::bytecode::Reg;
-use dmci_data::{Diagnostic, Error, Value};
+use dmci_data::{Diagnostic, Error, SpanId, Value};
 use dmci_ops::Type;
 use dmci_tape::{LoopEnd, LoopKind, NewLoop, NodeId, Round};
 use state::{End, Found, State};
@@ -69,6 +69,8 @@ struct NewState {
     shared: Vec<NodeId>,
     /// Steps of a round.
     steps: u64,
+    /// Places of the tests that end it, if anybody wants to know.
+    tests: Vec<SpanId>,
 }
 
 impl Vm {
@@ -132,6 +134,7 @@ impl Vm {
             return Ok(());
         };
         let decided = guards > known.guards;
+        let tested = recording.recorder.tape().guards.get(known.guards).map(|guard| guard.node);
         known.guards = guards;
         // Inside of an arm or a round, a loop of its own comes by twice.
         let repeated = std::mem::replace(&mut known.last, now) > self.arms.since;
@@ -139,6 +142,10 @@ impl Vm {
             return Ok(());
         }
         let rounds = self.try_loop(head)?;
+        // Loops of the library and of the evaluator are not the program's.
+        if rounds.is_none() && (matches!(head, Head::Entry(_)) || self.codes[self.code as usize].user) {
+            self.world.note_no_loop(tested);
+        }
         let Some(recording) = &mut self.world.recording else { return Ok(()) };
         let (nodes, guards) = (recording.recorder.len(), recording.recorder.guard_count());
         if let Some(known) = recording.heads.get_mut(&key) {
@@ -257,8 +264,9 @@ impl Vm {
                 return None;
             };
             let round = Round { from, guards, start: nodes.iter().map(|n| n.0).collect(), end };
+            let tests = self.world.places_of_guards(guards);
             let (body, shared) = self.world.recording.as_mut()?.recorder.cut_round(&round, leaves)?;
-            return Some(NewState { state, body, shared, steps });
+            return Some(NewState { state, body, shared, steps, tests });
         }
         None
     }
@@ -305,7 +313,7 @@ impl Vm {
 
     /// Puts the loop on the tape and its last state into the machine.
     fn add_loop(&mut self, head: Head, new: NewState) -> Result<Option<u64>, Error> {
-        let NewState { state, body, shared, steps } = new;
+        let NewState { state, body, shared, steps, tests } = new;
         let Some(first) = self.world.start_nodes(&state)? else { return Ok(None) };
         // A value that begins the state and is needed beside it has adjoints from both, mixed.
         let real = |i: usize| state.numbers[i].ty == Type::Real;
@@ -350,6 +358,7 @@ impl Vm {
         let recorder = &mut recording.recorder;
         let of = recorder.push_loop(NewLoop { body, kind, operands }, Some(&end));
         recorder.guard(of);
+        self.world.note_loop(tests, end.rounds);
         let numbers = self.world.numbers_of(&state, of)?;
         let (roots, words) = state.with(&mut self.world, &numbers);
         words.into_iter().for_each(|(store, word)| self.world.heap.redo_store(store, word));

@@ -44,8 +44,6 @@ pub struct Recording {
     wanted: bool,
     /// Most nodes.
     pub limit: usize,
-    /// Nodes that have their place already.
-    placed: usize,
     /// What became of decisions, and which numbers were pinned where.
     pub explanation: Explanation,
     /// The error that the run has ended with.
@@ -73,9 +71,7 @@ impl Recording {
 
     /// Gives the nodes that have none yet a place.
     pub(crate) fn place_nodes(&mut self, place: SpanId) {
-        let from = self.placed.min(self.recorder.len());
-        self.recorder.set_places(from, place.0);
-        self.placed = self.recorder.len();
+        self.recorder.place_new(place.0);
     }
 }
 

@@ -72,10 +72,15 @@ impl Decisions {
             }
         };
         fate(decided.joined, "joined");
+        fate(decided.looped, "ends a loop");
         fate(decided.guarded, "guarded");
         fate(decided.checked, "checked");
         fate(decided.pinned, "pinned");
-        if decided.guarded > 0 && !self.joins {
+        if decided.looped > 0 {
+            let rounds = decided.rounds;
+            reasons =
+                vec![format!("{rounds} rounds in the lanes that were walked; the first ones are recorded one by one")];
+        } else if decided.guarded > 0 && !self.joins {
             reasons.push("joins are switched off".into());
         } else if decided.guarded > 0 && reasons.is_empty() {
             reasons.push("it is taken inside of a primitive, which has no arms".into());
@@ -123,6 +128,8 @@ impl Decisions {
                 "end": span.map(|s| s.end),
                 "text": span.map(|s| self.sources.slice(s)),
                 "joined": decided.joined,
+                "looped": decided.looped,
+                "rounds": decided.rounds,
                 "guarded": decided.guarded,
                 "checked": decided.checked,
                 "pinned": decided.pinned,
@@ -150,6 +157,8 @@ pub struct TapeOptions {
     pub grad: GradOptions,
     /// Both arms of a decision are recorded where they meet again.
     pub joins: bool,
+    /// Rounds of a loop are recorded once where that can be.
+    pub loops: bool,
 }
 
 /// A recording to look at.
@@ -170,6 +179,7 @@ impl Interpreter {
         let mut vm = self.machine(&options.grad.run).map_err(fail)?;
         vm.world.explain();
         vm.world.joins = options.joins;
+        vm.world.loops = options.loops;
         let result = gradient::record(&mut vm, program, &options.grad);
         let output = vm.world.output.text.clone();
         let recorded = match result {

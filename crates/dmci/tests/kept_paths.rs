@@ -11,7 +11,7 @@ use dmci::{Column, Datum, Model, ModelOptions, Program, Want};
 const STEPS: &str = "(define (steps i s) (if (< i x) (steps (+ i 1) (+ (* s a) (sin s))) s)) (steps 0 1.)";
 
 fn model(text: &str, max_paths: usize, max_path_bytes: usize) -> Model {
-    let options = ModelOptions { joins: false, max_paths, max_path_bytes, ..ModelOptions::default() };
+    let options = ModelOptions { joins: false, loops: false, max_paths, max_path_bytes, ..ModelOptions::default() };
     Model::new(Program::new(text), &["a"], &["x"], options)
 }
 
@@ -22,7 +22,12 @@ fn column(range: std::ops::Range<usize>) -> Column {
 #[test]
 fn paths_that_were_not_used_for_the_longest_time_make_room() {
     let model = model(STEPS, 20, usize::MAX);
-    let free = Model::new(Program::new(STEPS), &["a"], &["x"], ModelOptions { joins: false, ..Default::default() });
+    let free = Model::new(
+        Program::new(STEPS),
+        &["a"],
+        &["x"],
+        ModelOptions { joins: false, loops: false, ..Default::default() },
+    );
     let evaluate = |range: std::ops::Range<usize>| {
         let before = model.recordings();
         let batch = model.evaluate(&[0.7], &[column(range.clone())], Want::Gradients).unwrap();
@@ -100,7 +105,7 @@ fn lanes_that_fail_are_not_walked_again() {
 #[test]
 fn limits_are_not_part_of_a_path() {
     let text = "(define (go i) (if (< i x) (go (+ i 1)) i)) (go 0)";
-    let mut options = ModelOptions { joins: false, ..ModelOptions::default() };
+    let mut options = ModelOptions { joins: false, loops: false, ..ModelOptions::default() };
     options.run.limits.fuel = 300;
     let model = Model::new(Program::new(text), &[], &["x"], options);
     let rows = Column::Reals(vec![2.0, 1e9, 3.0, 1e9]);

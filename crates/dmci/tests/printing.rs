@@ -18,7 +18,12 @@ fn columns() -> [Column; 2] {
 
 fn model(text: &str, mode: &Mode, joins: bool) -> Model {
     let run = RunOptions { mode: mode.clone(), ..RunOptions::default() };
-    Model::new(Program::new(text), &["a", "b"], &["x", "y"], ModelOptions { run, joins, ..ModelOptions::default() })
+    Model::new(
+        Program::new(text),
+        &["a", "b"],
+        &["x", "y"],
+        ModelOptions { run, joins, loops: joins, ..ModelOptions::default() },
+    )
 }
 
 /// What a lane prints and how it ends, run alone as an ordinary program.

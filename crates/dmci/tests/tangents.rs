@@ -9,7 +9,12 @@ use common::{MODES, bits, uniform};
 use dmci::{Batch, Column, Mode, Model, ModelOptions, Program, RunOptions, Want};
 
 fn run(text: &str, mode: Mode, joins: bool, want: Want) -> (Batch, u64) {
-    let options = ModelOptions { run: RunOptions { mode, ..RunOptions::default() }, joins, ..ModelOptions::default() };
+    let options = ModelOptions {
+        run: RunOptions { mode, ..RunOptions::default() },
+        joins,
+        loops: joins,
+        ..ModelOptions::default()
+    };
     let model = Model::new(Program::new(text), &["a", "b"], &["x"], options);
     let theta = [0.4, 1.5, 0.7, -0.3, 0.1, 0.0];
     let batch = model.evaluate(&theta, &[Column::Reals(uniform(40, 3))], want).unwrap();

@@ -6,7 +6,8 @@
 use super::Recording;
 use crate::world::World;
 use dmci_data::{SpanId, Value};
-use dmci_tape::NodeId;
+use dmci_ops::Op;
+use dmci_tape::{Node, NodeId};
 
 /// What became of one decision.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +21,9 @@ pub(crate) enum Note {
     Checked,
     /// The path depends on the very value of a number; what needed it.
     Pinned(&'static str),
-    /// Its arms were not joined; why.
+    /// It ends a loop that was recorded once, and that had so many rounds.
+    Looped(u64),
+    /// Its arms were not joined, or the rounds that it ends are no loop; why.
     Parted(String),
 }
 
@@ -29,6 +32,10 @@ pub(crate) enum Note {
 pub struct Decided {
     /// How often both arms were recorded, and met.
     pub joined: u64,
+    /// How often it ends a loop of which one round was recorded.
+    pub looped: u64,
+    /// How many rounds these loops had in the lanes that were walked.
+    pub rounds: u64,
     /// How often the path depends on the outcome.
     pub guarded: u64,
     /// How often it depends on what exact integers need: that a result fits, for example.
@@ -37,7 +44,7 @@ pub struct Decided {
     pub pinned: u64,
     /// What needed the value.
     pub pinned_by: Vec<&'static str>,
-    /// Why arms were not joined, each with how often.
+    /// Why arms were not joined or rounds are no loop, each with how often.
     pub reasons: Vec<(String, u64)>,
 }
 
@@ -45,6 +52,10 @@ impl Decided {
     fn add(&mut self, note: Note) {
         match note {
             Note::Joined => self.joined += 1,
+            Note::Looped(rounds) => {
+                self.looped += 1;
+                self.rounds += rounds;
+            }
             Note::Guarded => self.guarded += 1,
             Note::Checked => self.checked += 1,
             Note::Pinned(by) => {
@@ -67,6 +78,8 @@ impl Decided {
     /// Adds what became of the same place in another recording.
     pub fn merge(&mut self, other: &Decided) {
         self.joined += other.joined;
+        self.looped += other.looped;
+        self.rounds += other.rounds;
         self.guarded += other.guarded;
         self.checked += other.checked;
         self.pinned += other.pinned;
@@ -163,6 +176,39 @@ impl World {
     pub(crate) fn note_joined(&mut self, test: Value) {
         if let Some(node) = self.node_of(test) {
             self.note_guard(node, Note::Joined);
+        }
+    }
+
+    /// The places of guards from one on, each once, if anybody wants to know.
+    pub(crate) fn places_of_guards(&self, from: usize) -> Vec<SpanId> {
+        let Some(recording) = self.recording.as_ref().filter(|_| self.explaining) else { return Vec::new() };
+        let recorder = &recording.recorder;
+        let mut places: Vec<SpanId> = Vec::new();
+        for guard in recorder.tape().guards.iter().skip(from) {
+            // That a counter fits is no test of the program.
+            if let Node::Op(Op::IntFits | Op::IntMulFits, _) = recorder.tape().nodes[guard.node.0 as usize] {
+                continue;
+            }
+            let place = SpanId(recorder.place_of(guard.node));
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        places
+    }
+
+    /// Notes a loop of so many rounds that the tests at these places end.
+    pub(crate) fn note_loop(&mut self, tests: Vec<SpanId>, rounds: u64) {
+        if let Some(recording) = &mut self.recording {
+            tests.into_iter().for_each(|place| recording.explanation.note(place, Note::Looped(rounds)));
+        }
+    }
+
+    /// Notes why the rounds that a test ends are no loop.
+    pub(crate) fn note_no_loop(&mut self, test: Option<NodeId>) {
+        let why = self.why_parted.take().unwrap_or_else(|| "its rounds differ in more than numbers".into());
+        if let Some(node) = test {
+            self.note_guard(node, Note::Parted(format!("no loop: {}", why.replace("an arm", "a round"))));
         }
     }
 
