@@ -5,12 +5,14 @@
 //!
 //! **Invariant:** this crate does not know values, heaps or programs.
 
+pub mod arith;
 pub mod derivative;
 mod kernel;
 pub mod linalg;
 pub mod op;
 pub mod real;
 mod shape;
+mod wide;
 
 pub use kernel::{Kernel, Layout, NONE, Tensor};
 pub use op::{Build, INT_LIMIT, MAX_ARITY, Op, Type};

@@ -7,6 +7,7 @@
 //! is linear in `g`, which makes it serve forward mode too.
 
 use crate::real;
+use crate::wide::{Functions, Plain};
 
 /// The type of a tape value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,23 +68,23 @@ macro_rules! operations {
             /// The value, in bits.
             #[inline]
             pub fn eval(self, args: [u64; MAX_ARITY]) -> u64 {
+                type K = Plain;
                 match self { $(Op::$variant => { let f: fn([u64; MAX_ARITY]) -> u64 = $eval; f(args) })* }
             }
 
-            /// The values of many lanes at once: the same function, in a loop that can be vectorised.
-            /// Operands beyond the arity are ignored but must be as long as `d`.
-            pub fn eval_lanes(self, d: &mut [u64], [a, b, c]: [&[u64]; MAX_ARITY]) {
-                match self {
-                    $(Op::$variant => {
-                        let f: fn([u64; MAX_ARITY]) -> u64 = $eval;
-                        for (((d, &a), &b), &c) in d.iter_mut().zip(a).zip(b).zip(c) {
-                            *d = f([a, b, c]);
-                        }
-                    })*
-                }
+            #[inline(always)]
+            pub(crate) fn lanes_with<K: Functions>(self, d: &mut [u64], args: [&[u64]; MAX_ARITY]) {
+                match self { $(Op::$variant => each_lane(d, args, $eval),)* }
             }
         }
     };
+}
+
+#[inline(always)]
+fn each_lane(d: &mut [u64], [a, b, c]: [&[u64]; MAX_ARITY], f: impl Fn([u64; MAX_ARITY]) -> u64) {
+    for (((d, &a), &b), &c) in d.iter_mut().zip(a).zip(b).zip(c) {
+        *d = f([a, b, c]);
+    }
 }
 
 const fn r(bits: u64) -> f64 {
@@ -125,31 +126,31 @@ operations! {
     /// The first operand over the second, but 0 if the second is 0.
     Ratio "ratio" (Real Real) -> Real = |[a, b, _]| if r(b) == 0.0 { 0 } else { real(r(a) / r(b)) };
     Cbrt "cbrt" (Real) -> Real = |[a, ..]| real(real::cbrt(r(a)));
-    Exp "exp" (Real) -> Real = |[a, ..]| real(real::exp(r(a)));
-    Expm1 "expm1" (Real) -> Real = |[a, ..]| real(real::expm1(r(a)));
-    Log "log" (Real) -> Real = |[a, ..]| real(real::log(r(a)));
+    Exp "exp" (Real) -> Real = |[a, ..]| real(K::exp(r(a)));
+    Expm1 "expm1" (Real) -> Real = |[a, ..]| real(K::expm1(r(a)));
+    Log "log" (Real) -> Real = |[a, ..]| real(K::log(r(a)));
     Log2 "log2" (Real) -> Real = |[a, ..]| real(real::log2(r(a)));
     Log10 "log10" (Real) -> Real = |[a, ..]| real(real::log10(r(a)));
-    Log1p "log1p" (Real) -> Real = |[a, ..]| real(real::log1p(r(a)));
-    Sin "sin" (Real) -> Real = |[a, ..]| real(real::sin(r(a)));
-    Cos "cos" (Real) -> Real = |[a, ..]| real(real::cos(r(a)));
-    Tan "tan" (Real) -> Real = |[a, ..]| real(real::tan(r(a)));
+    Log1p "log1p" (Real) -> Real = |[a, ..]| real(K::log1p(r(a)));
+    Sin "sin" (Real) -> Real = |[a, ..]| real(K::sin(r(a)));
+    Cos "cos" (Real) -> Real = |[a, ..]| real(K::cos(r(a)));
+    Tan "tan" (Real) -> Real = |[a, ..]| real(K::tan(r(a)));
     Asin "asin" (Real) -> Real = |[a, ..]| real(real::asin(r(a)));
     Acos "acos" (Real) -> Real = |[a, ..]| real(real::acos(r(a)));
     Atan "atan" (Real) -> Real = |[a, ..]| real(real::atan(r(a)));
     Atan2 "atan2" (Real Real) -> Real = |[a, b, _]| real(real::atan2(r(a), r(b)));
-    Sinh "sinh" (Real) -> Real = |[a, ..]| real(real::sinh(r(a)));
-    Cosh "cosh" (Real) -> Real = |[a, ..]| real(real::cosh(r(a)));
-    Tanh "tanh" (Real) -> Real = |[a, ..]| real(real::tanh(r(a)));
+    Sinh "sinh" (Real) -> Real = |[a, ..]| real(K::sinh(r(a)));
+    Cosh "cosh" (Real) -> Real = |[a, ..]| real(K::cosh(r(a)));
+    Tanh "tanh" (Real) -> Real = |[a, ..]| real(K::tanh(r(a)));
     Asinh "asinh" (Real) -> Real = |[a, ..]| real(real::asinh(r(a)));
     Acosh "acosh" (Real) -> Real = |[a, ..]| real(real::acosh(r(a)));
     Atanh "atanh" (Real) -> Real = |[a, ..]| real(real::atanh(r(a)));
     Hypot "hypot" (Real Real) -> Real = |[a, b, _]| real(real::hypot(r(a), r(b)));
-    Pow "pow" (Real Real) -> Real = |[a, b, _]| real(real::pow(r(a), r(b)));
+    Pow "pow" (Real Real) -> Real = |[a, b, _]| real(K::pow(r(a), r(b)));
     /// Derivative of `pow` by its base: 0 for exponent 0, also at base 0.
-    PowBase "pow-base" (Real Real) -> Real = |[a, b, _]| real(pow_base(r(a), r(b)));
+    PowBase "pow-base" (Real Real) -> Real = |[a, b, _]| real(pow_base::<K>(r(a), r(b)));
     /// Derivative of `pow` by its exponent: 0 at base 0 for positive exponents.
-    PowExponent "pow-exponent" (Real Real) -> Real = |[a, b, _]| real(pow_exponent(r(a), r(b)));
+    PowExponent "pow-exponent" (Real Real) -> Real = |[a, b, _]| real(pow_exponent::<K>(r(a), r(b)));
     Erf "erf" (Real) -> Real = |[a, ..]| real(real::erf(r(a)));
     Erfc "erfc" (Real) -> Real = |[a, ..]| real(real::erfc(r(a)));
     Gamma "gamma" (Real) -> Real = |[a, ..]| real(real::gamma(r(a)));
@@ -157,8 +158,8 @@ operations! {
     Digamma "digamma" (Real) -> Real = |[a, ..]| real(real::digamma(r(a)));
     /// The derivative of `digamma`, order 1, or of order given by the second operand.
     Polygamma "polygamma" (Real Real) -> Real = |[a, n, _]| real(real::polygamma(r(a), r(n)));
-    Sigmoid "sigmoid" (Real) -> Real = |[a, ..]| real(real::sigmoid(r(a)));
-    Softplus "softplus" (Real) -> Real = |[a, ..]| real(real::softplus(r(a)));
+    Sigmoid "sigmoid" (Real) -> Real = |[a, ..]| real(K::sigmoid(r(a)));
+    Softplus "softplus" (Real) -> Real = |[a, ..]| real(K::softplus(r(a)));
     Relu "relu" (Real) -> Real = |[a, ..]| real(real::relu(r(a)));
     Min "min" (Real Real) -> Real = |[a, b, _]| real(real::min(r(a), r(b)));
     Max "max" (Real Real) -> Real = |[a, b, _]| real(real::max(r(a), r(b)));
@@ -241,12 +242,14 @@ fn modulo(a: i64, b: i64) -> i64 {
     if m != 0 && (m < 0) != (b < 0) { m + b } else { m }
 }
 
-fn pow_base(a: f64, b: f64) -> f64 {
-    if b == 0.0 { 0.0 } else { b * real::pow(a, b - 1.0) }
+#[inline(always)]
+fn pow_base<K: Functions>(a: f64, b: f64) -> f64 {
+    if b == 0.0 { 0.0 } else { b * K::pow(a, b - 1.0) }
 }
 
-fn pow_exponent(a: f64, b: f64) -> f64 {
-    if a == 0.0 && b > 0.0 { 0.0 } else { real::pow(a, b) * real::log(a) }
+#[inline(always)]
+fn pow_exponent<K: Functions>(a: f64, b: f64) -> f64 {
+    if a == 0.0 && b > 0.0 { 0.0 } else { K::pow(a, b) * K::log(a) }
 }
 
 fn share(a: f64, b: f64) -> f64 {

@@ -2,40 +2,23 @@
 //!
 //! Every function is total: outside its real domain it gives NaN, at a pole the infinity that C99
 //! (annex F) asks for, and a NaN operand gives NaN (only `pow` and `hypot` have the exceptions of
-//! C99). Results are the same bits on every machine: the base is the `libm` crate, which is
-//! FreeBSD's msun in Rust, and no operation is contracted.
+//! C99). Results are the same bits on every machine: what models use most has kernels of its own
+//! (`kernel`), the rest is the `libm` crate, which is FreeBSD's msun in Rust.
 //!
-//! # Accuracy
-//! Largest error in units in the last place of the exact result, against 60-digit arithmetic, over
-//! 20,000 arguments a function (normal and log-uniform over the domain, and around special points).
-//! 0.5 is correctly rounded.
-//!
-//! | function | error | function | error | function | error |
-//! |---|---|---|---|---|---|
-//! | exp | 0.80 | asin | 0.75 | sqrt, cbrt | 0.50 |
-//! | log | 0.76 | acos | 0.85 | erf | 0.84 |
-//! | log2 | 0.67 | atan | 0.72 | erfc | 2.51 |
-//! | log10 | 0.64 | atan2 | 1.18 | gamma | 6.80 |
-//! | log1p | 0.75 | sinh | 1.67 | lgamma, x > 0 | 2.29 |
-//! | expm1 | 0.77 | cosh | 1.21 | digamma, x > 0 | 2.71 |
-//! | sin | 0.74 | tanh | 2.07 | sigmoid | 1.85 |
-//! | cos | 0.74 | asinh | 1.35 | softplus | 1.43 |
-//! | tan | 0.73 | acosh | 1.71 | pow | 0.78 |
-//! | hypot | 0.89 | atanh | 1.47 | | |
-//!
-//! Left of 0, between poles, `lgamma` and `digamma` have zeros next to which only the absolute
-//! error is small: 3.1 and 7.4 units in the last place of max(1, |result|). Rounding, `max`, `min`,
-//! `relu`, `sign` and `remainder` are exact.
+//! How large the errors are is in docs/accuracy.md, which a test writes.
 
 mod gamma;
 mod integer;
+pub mod kernel;
 mod polygamma;
 mod smooth;
 
 pub use gamma::{digamma, gamma, lgamma};
 pub use integer::{ceiling, floor, floor_quotient, modulo, quotient, remainder, round, truncate};
 pub use polygamma::polygamma;
-pub use smooth::{relu, sigmoid, sign, softplus};
+pub use smooth::{relu, sign};
+
+use crate::arith::Scalar;
 
 /// A function of one real.
 pub type Function = fn(f64) -> f64;
@@ -89,36 +72,16 @@ macro_rules! from_libm {
 }
 
 from_libm! {
-    /// e to the power x.
-    exp = exp;
-    /// Natural logarithm; `-inf` at zero, NaN below.
-    log = log;
     /// Logarithm to base 2.
     log2 = log2;
     /// Logarithm to base 10.
     log10 = log10;
-    /// log(1 + x) without cancellation near zero.
-    log1p = log1p;
-    /// exp(x) - 1 without cancellation near zero.
-    expm1 = expm1;
-    /// Sine of an angle in radians.
-    sin = sin;
-    /// Cosine of an angle in radians.
-    cos = cos;
-    /// Tangent of an angle in radians.
-    tan = tan;
     /// Inverse sine, in [-pi/2, pi/2].
     asin = asin;
     /// Inverse cosine, in [0, pi].
     acos = acos;
     /// Inverse tangent, in [-pi/2, pi/2].
     atan = atan;
-    /// Hyperbolic sine.
-    sinh = sinh;
-    /// Hyperbolic cosine.
-    cosh = cosh;
-    /// Hyperbolic tangent.
-    tanh = tanh;
     /// Inverse hyperbolic sine.
     asinh = asinh;
     /// Inverse hyperbolic cosine, from 1 on.
@@ -131,21 +94,82 @@ from_libm! {
     erf = erf;
     /// 1 - erf(x) without cancellation.
     erfc = erfc;
-    /// Square root, correctly rounded; NaN below zero, `-0.0` at `-0.0`.
-    sqrt = sqrt;
+}
+
+/// Whether loops can be compiled for wide registers and multiply-adds are fused by the processor.
+#[inline]
+pub fn has_wide_fma() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// Functions whose kernels are used as the processor allows; the bits are the same.
+macro_rules! from_kernels {
+    ($($(#[$doc:meta])* $name:ident($($x:ident),*);)*) => {$(
+        $(#[$doc])*
+        #[inline]
+        pub fn $name($($x: f64),*) -> f64 {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2,fma")]
+                fn hard($($x: f64),*) -> f64 {
+                    kernel::$name(&mut Scalar::<crate::arith::Hard, false>::new(), $($x),*)
+                }
+                if has_wide_fma() {
+                    // SAFETY: the processor has what the function was compiled for.
+                    return unsafe { hard($($x),*) };
+                }
+            }
+            #[cfg(target_arch = "aarch64")]
+            return kernel::$name(&mut Scalar::<crate::arith::Hard, false>::new(), $($x),*);
+            #[cfg(not(target_arch = "aarch64"))]
+            kernel::$name(&mut Scalar::<crate::arith::Soft, false>::new(), $($x),*)
+        }
+    )*};
+}
+
+from_kernels! {
+    /// e to the power x.
+    exp(x);
+    /// Natural logarithm; `-inf` at zero, NaN below.
+    log(x);
+    /// log(1 + x) without cancellation near zero.
+    log1p(x);
+    /// exp(x) - 1 without cancellation near zero.
+    expm1(x);
+    /// Sine of an angle in radians.
+    sin(x);
+    /// Cosine of an angle in radians.
+    cos(x);
+    /// Tangent of an angle in radians.
+    tan(x);
+    /// Hyperbolic sine.
+    sinh(x);
+    /// Hyperbolic cosine.
+    cosh(x);
+    /// Hyperbolic tangent.
+    tanh(x);
+    /// 1 / (1 + exp(-x)), without overflow and with full relative accuracy in both tails.
+    sigmoid(x);
+    /// log(1 + exp(x)), without overflow and with full relative accuracy in both tails.
+    softplus(x);
+    /// x to the power y. `pow(x, 0)` and `pow(1, y)` are 1 even for NaN; a negative base with an
+    /// exponent that is not an integer gives NaN.
+    pow(x, y);
+}
+
+/// Square root, correctly rounded; NaN below zero, `-0.0` at `-0.0`.
+#[inline]
+pub fn sqrt(x: f64) -> f64 {
+    x.sqrt()
 }
 
 /// The angle of the point (x, y), in [-pi, pi]; the signs of zeros choose the quadrant.
 #[inline]
 pub fn atan2(y: f64, x: f64) -> f64 {
     libm::atan2(y, x)
-}
-
-/// x to the power y. `pow(x, 0)` and `pow(1, y)` are 1 even for NaN; a negative base with an
-/// exponent that is not an integer gives NaN.
-#[inline]
-pub fn pow(x: f64, y: f64) -> f64 {
-    libm::pow(x, y)
 }
 
 /// Square root of x² + y² without overflow on the way.

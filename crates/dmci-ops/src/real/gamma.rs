@@ -1,6 +1,6 @@
 //! The gamma function and its relatives.
 
-use super::tan;
+use super::{log, tan};
 use std::f64::consts::PI;
 
 /// The gamma function; exact factorials up to 22!. `gamma(0.0)` is `+inf`, `gamma(-0.0)` is
@@ -78,7 +78,7 @@ fn positive_digamma(x: f64) -> f64 {
 fn positive_digamma_from_1(mut x: f64) -> f64 {
     if x >= 12.0 {
         let inverse_square = 1.0 / (x * x);
-        return libm::log(x) - 0.5 / x - inverse_square * horner(&ASYMPTOTIC, inverse_square);
+        return log(x) - 0.5 / x - inverse_square * horner(&ASYMPTOTIC, inverse_square);
     }
     // Downwards all terms are positive, so nothing cancels.
     let mut sum = 0.0;

@@ -1,0 +1,206 @@
+//! e to some power, and what is made of it.
+
+use crate::arith::{Arith, SIGN};
+
+/// (e^r - 1 - r) / r^2 for |r| up to ln(2)/2 (relative error 3e-18).
+const AFTER_LINEAR: [f64; 11] = [
+    0.5,
+    0.1666666666666667,
+    0.04166666666666667,
+    0.008333333333326084,
+    0.0013888888888883711,
+    0.0001984126987500228,
+    2.480158732567746e-05,
+    2.755725517000089e-06,
+    2.755727347871858e-07,
+    2.5105312729622103e-08,
+    2.09147553258932e-09,
+];
+
+const LOG2_E: f64 = std::f64::consts::LOG2_E;
+/// ln(2) in 42 bits, so that its multiples by exponents are exact, and the rest.
+pub(super) const LN2_HIGH: f64 = 0.6931471805598903;
+pub(super) const LN2_LOW: f64 = 5.497923018708371e-14;
+
+/// 1.5 times 2^52, to which 2046 is added: after adding an exponent n, the lowest bits are n + 2046.
+const EXPONENT: f64 = 6755399441055744.0 + 2046.0;
+
+/// n = round(x / ln(2)): a number whose lowest bits are n + 2046, n itself, and x - n LN2_HIGH, exactly.
+fn multiple<A: Arith>(a: &mut A, x: A::V) -> (A::V, A::V, A::V) {
+    let (magic, log2_e, high) = (a.real(EXPONENT), a.real(LOG2_E), a.real(LN2_HIGH));
+    let t = a.fma(x, log2_e, magic);
+    let n = a.sub(t, magic);
+    (t, n, a.fnma(n, high, x))
+}
+
+/// x = n ln(2) + r: the number that holds n, then r and what r has lost.
+fn reduce<A: Arith>(a: &mut A, x: A::V) -> (A::V, A::V, A::V) {
+    let (t, n, exact) = multiple(a, x);
+    let low = a.real(LN2_LOW);
+    let r = a.fnma(n, low, exact);
+    let lost = a.sub(exact, r);
+    (t, r, a.fnma(n, low, lost))
+}
+
+/// 2^n in two factors, neither of which is out of range.
+fn factors<A: Arith>(a: &mut A, t: A::V) -> (A::V, A::V) {
+    let half = a.down(t, 1);
+    let rest = a.int_sub(t, half);
+    (a.up(half, 52), a.up(rest, 52))
+}
+
+/// e^(r + lost) times 2^n, where `t` holds n.
+fn scaled<A: Arith>(a: &mut A, t: A::V, r: A::V, lost: Option<A::V>) -> A::V {
+    let r2 = a.mul(r, r);
+    let q = a.polynomial(r, r2, &AFTER_LINEAR);
+    let one = a.real(1.0);
+    let s = a.add(one, r);
+    let rest = a.sub(one, s);
+    let mut rest = a.add(rest, r);
+    if let Some(lost) = lost {
+        rest = a.add(rest, lost);
+    }
+    let rest = a.fma(r2, q, rest);
+    let p = a.add(s, rest);
+    let (first, second) = factors(a, t);
+    let p = a.mul(p, first);
+    a.mul(p, second)
+}
+
+/// x between the numbers beyond which nothing changes; NaN stays.
+fn clamp<A: Arith>(a: &mut A, x: A::V, low: f64, high: f64) -> A::V {
+    let (low, high) = (a.real(low), a.real(high));
+    let x = a.greater(low, x);
+    a.lesser(high, x)
+}
+
+/// e to the power x.
+#[inline(always)]
+pub fn exp<A: Arith>(a: &mut A, x: A::V) -> A::V {
+    let x = clamp(a, x, -746.0, 710.0);
+    let (t, n, exact) = multiple(a, x);
+    let low = a.real(LN2_LOW);
+    let r = a.fnma(n, low, exact);
+    scaled(a, t, r, None)
+}
+
+/// e to the power x + y, where y is much smaller than x.
+pub(super) fn exp_of_sum<A: Arith>(a: &mut A, x: A::V, y: A::V) -> A::V {
+    let x = clamp(a, x, -746.0, 710.0);
+    let (t, r, lost) = reduce(a, x);
+    let lost = a.add(lost, y);
+    let sum = a.add(r, lost);
+    let back = a.sub(r, sum);
+    let lost = a.add(back, lost);
+    scaled(a, t, sum, Some(lost))
+}
+
+/// Half of e^x - 1 for x up to 710; the sign of a zero is lost.
+fn half_expm1<A: Arith>(a: &mut A, x: A::V) -> A::V {
+    let bounded = clamp(a, x, -40.0, 710.0);
+    let (t, r, lost) = reduce(a, bounded);
+    let r2 = a.mul(r, r);
+    let q = a.polynomial(r, r2, &AFTER_LINEAR);
+    let small = a.fma(r2, q, lost);
+    // Half of 2^n: n + 2046 becomes n + 1022, the exponent.
+    let offset = a.bits(1024);
+    let power = a.int_sub(t, offset);
+    let power = a.up(power, 52);
+    let half = a.real(0.5);
+    let base = a.sub(power, half);
+    let first = a.mul(power, r);
+    // base + first, exactly, in two parts.
+    let sum = a.add(base, first);
+    let part = a.sub(sum, base);
+    let rest = a.sub(sum, part);
+    let rest = a.sub(base, rest);
+    let part = a.sub(first, part);
+    let rest = a.add(rest, part);
+    let rest = a.fma(power, small, rest);
+    a.add(sum, rest)
+}
+
+/// e^x - 1 without cancellation near zero.
+#[inline(always)]
+pub fn expm1<A: Arith>(a: &mut A, x: A::V) -> A::V {
+    let half = half_expm1(a, x);
+    let twice = a.add(half, half);
+    // Half of a subnormal number is not exact, and zeros have signs.
+    let tiny = a.real(1e-300);
+    let size = a.abs(x);
+    let is_tiny = a.lt(size, tiny);
+    a.select(is_tiny, x, twice)
+}
+
+/// Hyperbolic sine.
+#[inline(always)]
+pub fn sinh<A: Arith>(a: &mut A, x: A::V) -> A::V {
+    let size = a.abs(x);
+    let half = half_expm1(a, size);
+    let twice = a.add(half, half);
+    let one = a.real(1.0);
+    let next = a.add(twice, one);
+    let other = a.div(half, next);
+    let sum = a.add(half, other);
+    let far = a.real(40.0);
+    let is_near = a.lt(size, far);
+    let result = a.select(is_near, sum, half);
+    let tiny = a.real(1e-8);
+    let is_tiny = a.lt(size, tiny);
+    let result = a.select(is_tiny, size, result);
+    let sign = a.sign_of(x);
+    let fast = a.or(result, sign);
+    let most = a.real(710.0);
+    let usual = a.lt(size, most);
+    a.usual(usual, fast, x, x, |x, _| libm::sinh(x))
+}
+
+/// Hyperbolic cosine.
+#[inline(always)]
+pub fn cosh<A: Arith>(a: &mut A, x: A::V) -> A::V {
+    let size = a.abs(x);
+    let high = a.real(711.0);
+    let size = a.lesser(high, size);
+    let (t, r, lost) = reduce(a, size);
+    // Half of it: one less in the exponent.
+    let one = a.bits(1);
+    let t = a.int_sub(t, one);
+    let half = scaled(a, t, r, Some(lost));
+    let quarter = a.real(0.25);
+    let other = a.div(quarter, half);
+    a.add(half, other)
+}
+
+/// Hyperbolic tangent.
+#[inline(always)]
+pub fn tanh<A: Arith>(a: &mut A, x: A::V) -> A::V {
+    let size = a.abs(x);
+    // Beyond 20 it is 1.
+    let high = a.real(20.0);
+    let size = a.lesser(high, size);
+    let double = a.add(size, size);
+    let half = half_expm1(a, double);
+    let one = a.real(1.0);
+    let next = a.add(half, one);
+    let result = a.div(half, next);
+    let tiny = a.real(1e-9);
+    let is_tiny = a.lt(size, tiny);
+    let result = a.select(is_tiny, size, result);
+    let sign = a.sign_of(x);
+    a.or(result, sign)
+}
+
+/// 1 / (1 + e^-x), without overflow and with full relative accuracy in both tails.
+#[inline(always)]
+pub fn sigmoid<A: Arith>(a: &mut A, x: A::V) -> A::V {
+    let sign = a.bits(SIGN);
+    let minus = a.or(x, sign);
+    // Its error is doubled below, so nothing may be lost here.
+    let bounded = clamp(a, minus, -746.0, 0.0);
+    let (t, r, lost) = reduce(a, bounded);
+    let e = scaled(a, t, r, Some(lost));
+    let one = a.real(1.0);
+    let next = a.add(one, e);
+    let above = a.select_sign(x, e, one);
+    a.div(above, next)
+}

@@ -1,0 +1,233 @@
+//! Logarithms and powers.
+
+use super::exponential::{LN2_HIGH, LN2_LOW, exp, exp_of_sum};
+use crate::arith::{Arith, SIGN};
+
+/// The exponent field of a number just above sqrt(1/2), and what moves it to 1.
+const ROOT_HALF: u64 = 0x3fe6a09e_00000000;
+const TO_ONE: u64 = 0x3ff00000_00000000 - ROOT_HALF;
+const MANTISSA: u64 = (1 << 52) - 1;
+/// 2^52, whose lowest bits can hold an integer.
+const HOLDER: u64 = 0x4330_0000_0000_0000;
+
+/// (2 atanh(s) - 2 s) / s^3 in powers of s^2, for sums from sqrt(1/2) to sqrt(2) (relative error 2^-58).
+const AFTER_LINEAR: [f64; 7] = [
+    6.666666666666735130e-01,
+    3.999999999940941908e-01,
+    2.857142874366239149e-01,
+    2.222219843214978396e-01,
+    1.818357216161805012e-01,
+    1.531383769920937332e-01,
+    1.479819860511658591e-01,
+];
+
+/// What follows 2/3 in the same series, divided by s^2 (relative error 5e-18).
+const AFTER_CUBIC: [f64; 8] = [
+    0.4,
+    0.2857142857142937,
+    0.22222222221652765,
+    0.18181818336099848,
+    0.1538459488700718,
+    0.1333480879881234,
+    0.11706126464563398,
+    0.11724327060846747,
+];
+
+/// x = 2^k m with m between sqrt(1/2) and sqrt(2), for normal positive x: k, m and 2^-k.
+fn split<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
+    let to_one = a.bits(TO_ONE);
+    let moved = a.int_add(x, to_one);
+    let exponent = a.down(moved, 52);
+    let holder = a.bits(HOLDER);
+    let held = a.or(exponent, holder);
+    let bias = a.real(4503599627370496.0 + 1023.0);
+    let k = a.sub(held, bias);
+    let mask = a.bits(MANTISSA);
+    let m = a.and(moved, mask);
+    let root = a.bits(ROOT_HALF);
+    let m = a.int_add(m, root);
+    [k, m]
+}
+
+fn is_usual<A: Arith>(a: &mut A, x: A::V) -> A::M {
+    let (least, infinity) = (a.real(f64::MIN_POSITIVE), a.real(f64::INFINITY));
+    let (low, high) = (a.le(least, x), a.lt(x, infinity));
+    a.both(low, high)
+}
+
+/// k ln(2) + log(1 + f) + c, where c is tiny.
+fn combine<A: Arith>(a: &mut A, k: A::V, f: A::V, c: Option<A::V>) -> A::V {
+    let two = a.real(2.0);
+    let below = a.add(two, f);
+    let s = a.div(f, below);
+    let z = a.mul(s, s);
+    let z2 = a.mul(z, z);
+    let p = a.polynomial(z, z2, &AFTER_LINEAR);
+    let r = a.mul(z, p);
+    let half = a.real(0.5);
+    let f2 = a.mul(f, f);
+    let half_square = a.mul(half, f2);
+    let sum = a.add(half_square, r);
+    let (high, low) = (a.real(LN2_HIGH), a.real(LN2_LOW));
+    let rest = match c {
+        Some(c) => a.fma(k, low, c),
+        None => a.mul(k, low),
+    };
+    let rest = a.fma(s, sum, rest);
+    let rest = a.sub(rest, half_square);
+    let first = a.mul(k, high);
+    // first + f in two parts; f is the smaller one unless first is 0.
+    let top = a.add(first, f);
+    let back = a.sub(top, first);
+    let lost = a.sub(f, back);
+    let rest = a.add(rest, lost);
+    a.add(top, rest)
+}
+
+/// Natural logarithm; `-inf` at zero, NaN below.
+#[inline(always)]
+pub fn log<A: Arith>(a: &mut A, x: A::V) -> A::V {
+    let [k, m] = split(a, x);
+    let one = a.real(1.0);
+    let f = a.sub(m, one);
+    let fast = combine(a, k, f, None);
+    let usual = is_usual(a, x);
+    a.usual(usual, fast, x, x, |x, _| libm::log(x))
+}
+
+/// log(1 + x) without cancellation near zero.
+#[inline(always)]
+pub fn log1p<A: Arith>(a: &mut A, x: A::V) -> A::V {
+    let fast = log1p_inside(a, x);
+    // 1 + x is positive and finite.
+    let (low, high) = (a.real(-1.0), a.real(f64::MAX));
+    let (above, below) = (a.lt(low, x), a.le(x, high));
+    let inside = a.both(above, below);
+    // It has the sign of x, also at 0.
+    let sign = a.sign_of(x);
+    let fast = a.or(fast, sign);
+    a.usual(inside, fast, x, x, |x, _| libm::log1p(x))
+}
+
+/// log(1 + x) for x > -1, finite; at 0 it gives 0.
+fn log1p_inside<A: Arith>(a: &mut A, x: A::V) -> A::V {
+    let one = a.real(1.0);
+    // 1 + x in two parts.
+    let u = a.add(one, x);
+    let part = a.sub(u, one);
+    let other = a.sub(u, part);
+    let other = a.sub(one, other);
+    let lost = a.sub(x, part);
+    let lost = a.add(lost, other);
+    let [k, m] = split(a, u);
+    let f = a.sub(m, one);
+    let c = a.div(lost, u);
+    combine(a, k, f, Some(c))
+}
+
+/// log(1 + e^x), without overflow and with full relative accuracy in both tails.
+#[inline(always)]
+pub fn softplus<A: Arith>(a: &mut A, x: A::V) -> A::V {
+    let sign = a.bits(SIGN);
+    let minus = a.or(x, sign);
+    let e = exp(a, minus);
+    let small = log1p_inside(a, e);
+    let zero = a.real(0.0);
+    let above = a.greater(zero, x);
+    a.add(above, small)
+}
+
+/// The logarithm of a normal positive number in two parts, to about 2^-66.
+fn log_in_two<A: Arith>(a: &mut A, x: A::V) -> (A::V, A::V) {
+    let [k, m] = split(a, x);
+    let one = a.real(1.0);
+    let f = a.sub(m, one);
+    // s = f / (m + 1), in two parts.
+    let below = a.add(m, one);
+    let back = a.sub(below, one);
+    let below_low = a.sub(m, back);
+    let inverse = a.div(one, below);
+    let s = a.mul(f, inverse);
+    let rest = a.fnma(s, below, f);
+    let rest = a.fnma(s, below_low, rest);
+    let s_low = a.mul(rest, inverse);
+    // s^2 in two parts.
+    let z = a.mul(s, s);
+    let minus = a.real(-0.0);
+    let minus_z = a.sub(minus, z);
+    let z_low = a.fma(s, s, minus_z);
+    let twice = a.add(s, s);
+    let z_low = a.fma(twice, s_low, z_low);
+    // The series behind 2 s: p = 2/3 + z q, in two parts.
+    let z2 = a.mul(z, z);
+    let q = a.polynomial(z, z2, &AFTER_CUBIC);
+    let (c, c_low) = (a.real(2.0 / 3.0), a.real(3.700743415417188e-17));
+    let t = a.mul(z, q);
+    let p = a.add(c, t);
+    let p_low = a.sub(c, p);
+    let p_low = a.add(p_low, t);
+    let p_low = a.add(p_low, c_low);
+    // z p, in two parts, then s z p.
+    let w = a.mul(z, p);
+    let minus_w = a.sub(minus, w);
+    let w_low = a.fma(z, p, minus_w);
+    let w_low = a.fma(z, p_low, w_low);
+    let w_low = a.fma(z_low, p, w_low);
+    let v = a.mul(s, w);
+    let minus_v = a.sub(minus, v);
+    let v_low = a.fma(s, w, minus_v);
+    let v_low = a.fma(s, w_low, v_low);
+    let v_low = a.fma(s_low, w, v_low);
+    // 2 s + v.
+    let top = a.add(twice, v);
+    let lost = a.sub(twice, top);
+    let lost = a.add(lost, v);
+    let twice_low = a.add(s_low, s_low);
+    let low = a.add(twice_low, v_low);
+    let low = a.add(low, lost);
+    // k ln(2) + that: k LN2_HIGH is exact.
+    let (ln2, ln2_low) = (a.real(LN2_HIGH), a.real(LN2_LOW));
+    let first = a.mul(k, ln2);
+    let high = a.add(first, top);
+    let back = a.sub(high, first);
+    let other = a.sub(high, back);
+    let other = a.sub(first, other);
+    let lost = a.sub(top, back);
+    let lost = a.add(lost, other);
+    let low = a.add(low, lost);
+    let low = a.fma(k, ln2_low, low);
+    (high, low)
+}
+
+/// x to the power y. `pow(x, 0)` and `pow(1, y)` are 1 even for NaN; a negative base with an
+/// exponent that is not an integer gives NaN.
+#[inline(always)]
+pub fn pow<A: Arith>(a: &mut A, x: A::V, y: A::V) -> A::V {
+    let size = a.abs(x);
+    let (high, low) = log_in_two(a, size);
+    let product = a.mul(y, high);
+    let minus = a.real(-0.0);
+    let minus_product = a.sub(minus, product);
+    let rest = a.fma(y, high, minus_product);
+    let rest = a.fma(y, low, rest);
+    let power = exp_of_sum(a, product, rest);
+    // An odd power of a negative number is negative, one that is no integer is not a number.
+    let rounded = a.round(y);
+    let is_integer = a.eq(rounded, y);
+    let half = a.real(0.5);
+    let half_y = a.mul(half, y);
+    let half_rounded = a.round(half_y);
+    let is_even = a.eq(half_rounded, half_y);
+    let zero = a.real(0.0);
+    let sign = a.sign_of(x);
+    let flip = a.select(is_even, zero, sign);
+    let negative = a.xor(power, flip);
+    let nan = a.real(f64::NAN);
+    let negative = a.select(is_integer, negative, nan);
+    let fast = a.select_sign(x, negative, power);
+    let usual_x = is_usual(a, size);
+    let (most, y_size) = (a.real(1e15), a.abs(y));
+    let usual_y = a.lt(y_size, most);
+    let usual = a.both(usual_x, usual_y);
+    a.usual(usual, fast, x, y, libm::pow)
+}

@@ -1,0 +1,125 @@
+//! Sine, cosine, tangent.
+
+use crate::arith::Arith;
+
+/// pi/2 in three parts.
+const HALF_PI: [f64; 3] = [1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33];
+
+/// Up to here the reduction in three parts loses nothing.
+const MOST: f64 = 1e9;
+
+/// (sin(r) - r) / r^3 and (cos(r) - 1 + r^2/2) / r^4 in powers of r^2, for |r| up to pi/4 (errors 2^-58).
+const SINE: [f64; 6] = [
+    -1.66666666666666324348e-01,
+    8.33333333332248946124e-03,
+    -1.98412698298579493134e-04,
+    2.75573137070700676789e-06,
+    -2.50507602534068634195e-08,
+    1.58969099521155010221e-10,
+];
+const COSINE: [f64; 6] = [
+    4.16666666666666019037e-02,
+    -1.38888888888741095749e-03,
+    2.48015872894767294178e-05,
+    -2.75573143513906633035e-07,
+    2.08757232129817482790e-09,
+    -1.13596475577881948265e-11,
+];
+
+/// 1.5 times 2^52: its lowest bits hold an integer that is added to it.
+const HOLDER: f64 = 6755399441055744.0;
+
+struct Angle<V> {
+    /// The lowest two bits say which quarter.
+    quarter: V,
+    sine: V,
+    cosine: V,
+}
+
+/// Sine and cosine of what is left of x after whole quarters.
+fn reduced<A: Arith>(a: &mut A, x: A::V) -> Angle<A::V> {
+    let (holder, per_quarter) = (a.real(HOLDER), a.real(std::f64::consts::FRAC_2_PI));
+    let quarter = a.fma(x, per_quarter, holder);
+    let n = a.sub(quarter, holder);
+    let [first, second, third] = HALF_PI.map(|part| a.real(part));
+    let exact = a.fnma(n, first, x);
+    let r = a.fnma(n, second, exact);
+    let low = a.sub(exact, r);
+    let low = a.fnma(n, second, low);
+    let low = a.fnma(n, third, low);
+    let z = a.mul(r, r);
+    let z2 = a.mul(z, z);
+    let half = a.real(0.5);
+    // sin(r + low) = r + (low (1 - z/2) + r z p)
+    let p = a.polynomial(z, z2, &SINE);
+    let cube = a.mul(r, z);
+    let half_z = a.mul(half, z);
+    let part = a.fnma(low, half_z, low);
+    let part = a.fma(cube, p, part);
+    let sine = a.add(r, part);
+    // cos(r + low) = 1 - z/2 + (z^2 q - r low), with what 1 - z/2 has lost
+    let q = a.polynomial(z, z2, &COSINE);
+    let one = a.real(1.0);
+    let most = a.sub(one, half_z);
+    let lost = a.sub(one, most);
+    let lost = a.sub(lost, half_z);
+    let part = a.fnma(r, low, lost);
+    let part = a.fma(z2, q, part);
+    let cosine = a.add(most, part);
+    Angle { quarter, sine, cosine }
+}
+
+fn is_usual<A: Arith>(a: &mut A, x: A::V) -> A::M {
+    let (size, most) = (a.abs(x), a.real(MOST));
+    a.le(size, most)
+}
+
+/// Sine of an angle in radians.
+#[inline(always)]
+pub fn sin<A: Arith>(a: &mut A, x: A::V) -> A::V {
+    let Angle { quarter, sine, cosine } = reduced(a, x);
+    let odd = a.up(quarter, 63);
+    let part = a.select_sign(odd, cosine, sine);
+    let high = a.down(quarter, 1);
+    let flip = a.up(high, 63);
+    let fast = a.xor(part, flip);
+    // The sign of a zero.
+    let tiny = a.real(1e-300);
+    let size = a.abs(x);
+    let is_tiny = a.lt(size, tiny);
+    let fast = a.select(is_tiny, x, fast);
+    let usual = is_usual(a, x);
+    a.usual(usual, fast, x, x, |x, _| libm::sin(x))
+}
+
+/// Cosine of an angle in radians.
+#[inline(always)]
+pub fn cos<A: Arith>(a: &mut A, x: A::V) -> A::V {
+    let Angle { quarter, sine, cosine } = reduced(a, x);
+    let odd = a.up(quarter, 63);
+    let part = a.select_sign(odd, sine, cosine);
+    let one = a.bits(1);
+    let next = a.int_add(quarter, one);
+    let high = a.down(next, 1);
+    let flip = a.up(high, 63);
+    let fast = a.xor(part, flip);
+    let usual = is_usual(a, x);
+    a.usual(usual, fast, x, x, |x, _| libm::cos(x))
+}
+
+/// Tangent of an angle in radians.
+#[inline(always)]
+pub fn tan<A: Arith>(a: &mut A, x: A::V) -> A::V {
+    let Angle { quarter, sine, cosine } = reduced(a, x);
+    let odd = a.up(quarter, 63);
+    let above = a.select_sign(odd, cosine, sine);
+    let below = a.select_sign(odd, sine, cosine);
+    let quotient = a.div(above, below);
+    let fast = a.xor(quotient, odd);
+    let tiny = a.real(1e-300);
+    let size = a.abs(x);
+    let is_tiny = a.lt(size, tiny);
+    let fast = a.select(is_tiny, x, fast);
+    let usual = is_usual(a, x);
+    a.usual(usual, fast, x, x, |x, _| libm::tan(x))
+}

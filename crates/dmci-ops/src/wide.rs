@@ -1,0 +1,74 @@
+//! Loops over lanes, compiled for what the processor has.
+
+use crate::arith::{Hard, Scalar};
+use crate::op::{MAX_ARITY, Op};
+use crate::real::{self, kernel};
+
+macro_rules! functions {
+    ($($name:ident($($x:ident),*))*) => {
+        /// The functions that have kernels, for use outside or inside of wide loops.
+        #[allow(missing_docs)]
+        pub(crate) trait Functions {
+            $(fn $name($($x: f64),*) -> f64;)*
+        }
+
+        /// One number at a time.
+        pub(crate) struct Plain;
+
+        impl Functions for Plain {
+            $(#[inline] fn $name($($x: f64),*) -> f64 { real::$name($($x),*) })*
+        }
+
+        /// Inside of a loop that is vectorised: what needs a slow function comes out as NaN.
+        pub(crate) struct Wide;
+
+        impl Functions for Wide {
+            $(#[inline(always)] fn $name($($x: f64),*) -> f64 {
+                kernel::$name(&mut Scalar::<Hard, true>::new(), $($x),*)
+            })*
+        }
+    };
+}
+
+functions! {
+    exp(x) expm1(x) log(x) log1p(x) sin(x) cos(x) tan(x) sinh(x) cosh(x) tanh(x) sigmoid(x) softplus(x) pow(x, y)
+}
+
+/// Not a number, as operations give it.
+const NAN: u64 = 0x7FF8_0000_0000_0000;
+
+impl Op {
+    /// The values of many lanes at once: the same function, in a loop that can be vectorised.
+    /// Operands beyond the arity are ignored but must be as long as `d`.
+    pub fn eval_lanes(self, d: &mut [u64], args: [&[u64]; MAX_ARITY]) {
+        #[cfg(target_arch = "x86_64")]
+        if real::has_wide_fma() {
+            // SAFETY: the processor has what the function was compiled for.
+            unsafe { self.eval_wide(d, args) };
+            if self.has_slow_arguments() && d.contains(&NAN) {
+                self.eval_slow(d, args);
+            }
+            return;
+        }
+        self.lanes_with::<Plain>(d, args);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    fn eval_wide(self, d: &mut [u64], args: [&[u64]; MAX_ARITY]) {
+        self.lanes_with::<Wide>(d, args);
+    }
+
+    /// Whether the kernel needs a slow function for some arguments.
+    fn has_slow_arguments(self) -> bool {
+        use Op::*;
+        matches!(self, Log | Log1p | Sin | Cos | Tan | Sinh | Pow | PowBase | PowExponent)
+    }
+
+    #[cold]
+    fn eval_slow(self, d: &mut [u64], [a, b, c]: [&[u64]; MAX_ARITY]) {
+        for (i, d) in d.iter_mut().enumerate().filter(|(_, d)| **d == NAN) {
+            *d = self.eval([a[i], b[i], c[i]]);
+        }
+    }
+}
