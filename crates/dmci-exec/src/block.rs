@@ -1,9 +1,10 @@
 //! The block interpreter: lanes in blocks, each step a loop over the block.
 
 use crate::loops::LoopSpace;
+use crate::native::NativeSpace;
 use crate::plan::{Plan, Step, TensorKind, TensorStep};
 use dmci_ops::linalg::Scratch;
-use dmci_ops::op::single;
+use dmci_ops::op::{canonical, single};
 use dmci_ops::{Layout, MAX_ARITY, Op, Tensor, Type};
 use rayon::prelude::*;
 use std::cell::RefCell;
@@ -28,6 +29,11 @@ pub trait Leaves: Sync {
     fn is_out(&self, _lane: usize) -> bool {
         false
     }
+
+    /// The same number of several lanes.
+    fn fill(&self, lanes: &[usize], leaf: usize, row: &mut [u64]) {
+        row.iter_mut().zip(lanes).for_each(|(slot, &lane)| *slot = self.leaf(lane, leaf));
+    }
 }
 
 /// What came out, in the order in which the lanes were given; reused between calls.
@@ -46,6 +52,7 @@ struct Workspace {
     /// Lanes that have left the path before a loop.
     left: Vec<u32>,
     scratch: Scratch,
+    native: NativeSpace,
 }
 
 /// Rows of lanes that steps work on.
@@ -73,10 +80,17 @@ impl Plan {
         results.outputs.clear();
         results.outputs.resize(which.len() * self.outputs, 0);
         let cached = (BLOCK_WORDS / self.footprint().max(1)).next_power_of_two().clamp(16, BLOCK);
-        let width = cached.min(which.len().next_multiple_of(4).max(4));
+        let code = self.code_for(which.len());
+        // Code has blocks of its own inside of these.
+        let most = if code.is_some() { BLOCK } else { cached };
+        let width = most.min(which.len().next_multiple_of(4).max(4));
         let stride = self.outputs.max(1);
         let block = |((which, outputs), failed): ((&[usize], &mut [u64]), &mut [u32])| {
             WORKSPACE.with_borrow_mut(|workspace| {
+                if let Some(code) = code {
+                    let Workspace { native, loops, scratch, .. } = workspace;
+                    return self.run_code(code, native, (loops, scratch), (which, leaves), outputs, failed);
+                }
                 let rows = self.slots * width;
                 if workspace.rows.len() < rows {
                     workspace.rows.resize(rows, 0);
@@ -108,17 +122,17 @@ impl Plan {
         failed: &mut [u32],
     ) {
         let n = which.len();
-        let Workspace { rows, loops, left, scratch } = workspace;
+        let Workspace { rows, loops, left, scratch, .. } = workspace;
         for step in &self.steps {
             match *step {
                 Step::Leaf { d, first, count, real } => {
                     for e in 0..count as usize {
                         let row = &mut rows[(d as usize + e) * width..][..n];
-                        for (slot, &lane) in row.iter_mut().zip(which) {
-                            *slot = leaves.leaf(lane, first as usize + e);
-                        }
+                        leaves.fill(which, first as usize + e, row);
                         if real && self.single {
                             row.iter_mut().for_each(|bits| *bits = single(*bits));
+                        } else if real {
+                            row.iter_mut().for_each(|bits| *bits = canonical(*bits));
                         }
                     }
                 }
@@ -183,7 +197,14 @@ impl Plan {
         }
     }
 
-    fn tensor_step(&self, step: &TensorStep, rows: &mut [u64], width: usize, n: usize, scratch: &mut Scratch) {
+    fn tensor_step(
+        &self,
+        step: &TensorStep,
+        rows: &mut [u64],
+        width: usize,
+        n: usize,
+        scratch: &mut Scratch,
+    ) {
         let count = step.shape.len();
         let (target, others) = Rows::split(rows, step.d as usize, count, width);
         match &step.kind {

@@ -4,11 +4,13 @@
 
 mod block;
 mod loops;
+#[cfg_attr(not(target_arch = "x86_64"), path = "native_none.rs")]
+mod native;
 mod plan;
 mod stage;
 mod sum;
 
 pub use block::{Leaves, Results, STAYED};
-pub use plan::Plan;
+pub use plan::{Code, Plan};
 pub use stage::{StageResults, Staged};
 pub use sum::{RowSum, sum_rows};

@@ -1,5 +1,6 @@
 //! Plans: a tape with a place in the workspace for every value, reused as values die.
 
+use crate::native::Native;
 use dmci_ops::{Kernel, MAX_ARITY, Op, Shape, Type};
 use dmci_tape::{LoopKind, Node, NodeId, Tape};
 use rustc_hash::FxHashMap;
@@ -83,6 +84,18 @@ pub(crate) enum TensorKind {
     Pack(Arc<[(Slot, u32)]>),
 }
 
+/// Whether plans become machine code, on processors for which there is any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Code {
+    /// The block interpreter runs everything.
+    Never,
+    /// Once the plan has been used so much that compiling costs less.
+    #[default]
+    WhenItPays,
+    /// At the first use.
+    Always,
+}
+
 /// A tape ready to be run over lanes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -94,6 +107,7 @@ pub struct Plan {
     pub(crate) leaves: usize,
     pub(crate) outputs: usize,
     pub(crate) single: bool,
+    pub(crate) native: Native,
 }
 
 /// Rounds of a loop that work is estimated for.
@@ -157,6 +171,11 @@ impl LoopStep {
         &self.leaves[..self.next.len()]
     }
 
+    /// Number of rows that the results take.
+    pub fn results(&self) -> u32 {
+        2 + self.state().iter().map(|r| r.1).sum::<u32>()
+    }
+
     /// Rows of the values that rounds share.
     pub fn shared(&self) -> &[RowRange] {
         &self.leaves[self.leaves.len() + self.next.len() - self.operands.len()..]
@@ -187,6 +206,17 @@ impl Plan {
             rows.next.push((s, count));
         }
         (planner.finish(steps), rows)
+    }
+
+    /// The plan with machine code as asked for; results do not depend on it.
+    pub fn with_code(mut self, when: Code) -> Plan {
+        self.set_code(when);
+        self
+    }
+
+    pub(crate) fn set_code(&mut self, when: Code) {
+        self.native.when = when;
+        self.loops.iter_mut().for_each(|l| l.body.set_code(when));
     }
 
     /// Number of rows of lanes that are live at once.
@@ -356,6 +386,7 @@ impl<'a> Planner<'a> {
             leaves: self.tape.leaf_offsets().1,
             outputs: self.tape.outputs.iter().map(|&o| self.tape.shape(o).len()).sum(),
             single: self.tape.single,
+            native: Native::default(),
         }
     }
 

@@ -5,7 +5,7 @@
 //! and a leaf of the last one. Nothing is computed differently, so no bit changes.
 
 use crate::block::{Leaves, Results, STAYED};
-use crate::plan::Plan;
+use crate::plan::{Code, Plan};
 use dmci_ops::Type;
 use dmci_tape::{Guard, Leaf, LeafKind, LoopKind, Node, NodeId, Rebuild, Tape};
 
@@ -85,6 +85,14 @@ impl Staged {
             lanes: Stage::new(tape, |i| !apart(i), &staged, &tape.outputs),
             leaves: tape.leaf_offsets().1,
         }
+    }
+
+    /// The same with machine code as asked for.
+    pub fn with_code(mut self, when: Code) -> Staged {
+        for stage in self.sets.iter_mut().chain(&mut self.rows).chain([&mut self.lanes]) {
+            stage.plan.set_code(when);
+        }
+        self
     }
 
     /// Number of results of a lane.

@@ -100,6 +100,11 @@ fn real(x: f64) -> u64 {
     if x.is_nan() { 0x7FF8_0000_0000_0000 } else { x.to_bits() }
 }
 
+/// The bits of a real, with those of NaN as operations give them.
+pub fn canonical(bits: u64) -> u64 {
+    real(r(bits))
+}
+
 /// A real result rounded to single precision.
 pub fn single(bits: u64) -> u64 {
     real(r(bits) as f32 as f64)

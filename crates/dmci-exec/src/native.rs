@@ -1,0 +1,12 @@
+//! Plans as machine code for x86-64 with AVX2 and FMA.
+//!
+//! The block interpreter is what this is measured by: every lane has the same bits.
+
+mod compile;
+mod emit;
+mod encode;
+mod ir;
+mod lower;
+mod run;
+
+pub(crate) use run::{Native, NativeSpace};

@@ -1,0 +1,252 @@
+//! A plan as machine code: straight lines of steps become functions, other steps stay as they are.
+
+use super::emit::{Emitter, SPILLS_AT};
+use super::ir::{Action, Builder, NONE};
+use super::lower::{Form, Formed};
+use crate::plan::{Plan, Slot, Step, TensorKind, TensorStep};
+use dmci_ops::arith::Arith;
+use memmap2::{Mmap, MmapMut};
+
+/// A part of a plan.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part {
+    /// Code, by where it begins.
+    Code(usize),
+    /// A step for the block interpreter.
+    Step(usize),
+}
+
+/// A plan as machine code.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    code: Mmap,
+    pub(super) parts: Vec<Part>,
+    /// Rows of a block: those of slots, if other steps need them, of leaves, of outputs.
+    pub(super) leaf_rows: usize,
+    pub(super) output_rows: usize,
+    pub(super) rows: usize,
+    /// Lanes from one row to the next, and lanes that are worked on together.
+    pub(super) width: usize,
+    pub(super) step: usize,
+    /// Bytes for values that do not fit into registers.
+    pub(super) spill_bytes: usize,
+}
+
+/// Rows and their end, where guards note their numbers, and memory for spilled values.
+type Function = unsafe extern "sysv64" fn(*mut u64, *const u64, *mut u32, *mut u64);
+
+impl Compiled {
+    /// Compiles a plan for rows of `width` lanes, so many vectors at a time. `None` if the system
+    /// does not allow it.
+    pub fn new(plan: &Plan, width: usize, interleave: usize) -> Option<Compiled> {
+        let straight = plan.steps.iter().all(is_straight);
+        let slot_rows = if straight { 0 } else { plan.slots };
+        let leaf_rows = slot_rows;
+        let output_rows = leaf_rows + plan.leaves;
+        let mut lowering = Lowering {
+            plan,
+            builder: Builder::default(),
+            values: vec![None; plan.slots],
+            exported: exported(plan),
+            leaf_rows: leaf_rows as u32,
+            output_rows: output_rows as u32,
+        };
+        let mut pieces = Vec::new();
+        let mut start = 0;
+        for (i, step) in plan.steps.iter().enumerate() {
+            if is_straight(step) {
+                lowering.step(i, step);
+                continue;
+            }
+            let end = lowering.builder.instructions.len();
+            if end > start {
+                pieces.push((Part::Code(0), start..end));
+            }
+            pieces.push((Part::Step(i), end..end));
+            start = end;
+            // What is in registers does not outlive a function.
+            lowering.values.fill(None);
+        }
+        let end = lowering.builder.instructions.len();
+        if end > start {
+            pieces.push((Part::Code(0), start..end));
+        }
+        let mut builder = lowering.builder;
+        let mut emitter = Emitter::new(&mut builder, interleave, width * 8, plan.single);
+        let parts = pieces.into_iter().map(|(part, range)| match part {
+            Part::Code(_) => Part::Code(emitter.function(range)),
+            step => step,
+        });
+        let parts = parts.collect();
+        let spill_bytes = SPILLS_AT + emitter.spills as usize * 32 * interleave;
+        let bytes = emitter.code.bytes;
+        let mut memory = MmapMut::map_anon(bytes.len()).ok()?;
+        memory.copy_from_slice(&bytes);
+        // From here on the memory can be executed and no longer written.
+        let code = memory.make_exec().ok()?;
+        let rows = output_rows + plan.outputs;
+        Some(Compiled { code, parts, leaf_rows, output_rows, rows, width, step: 4 * interleave, spill_bytes })
+    }
+
+    /// Runs code over the first `lanes` lanes, which are a multiple of `step`.
+    pub fn call(&self, at: usize, rows: &mut [u64], lanes: usize, failed: &mut [u32], spills: &mut [u64]) {
+        debug_assert!(lanes.is_multiple_of(self.step) && lanes <= self.width && failed.len() >= lanes);
+        debug_assert!(rows.len() >= self.rows * self.width && spills.len() * 8 >= self.spill_bytes);
+        let rows = rows.as_mut_ptr();
+        // SAFETY: `at` is where a function of this type begins; it reads and writes the given rows
+        // up to the given lanes, guards of these lanes, and spills, all of which are large enough.
+        unsafe {
+            let function: Function = std::mem::transmute(self.code.as_ptr().add(at));
+            function(rows, rows.add(lanes), failed.as_mut_ptr(), spills.as_mut_ptr());
+        }
+    }
+}
+
+fn is_straight(step: &Step) -> bool {
+    matches!(
+        step,
+        Step::Leaf { .. }
+            | Step::Constant { .. }
+            | Step::Op { .. }
+            | Step::Move { .. }
+            | Step::Guard { .. }
+            | Step::Output { .. }
+    )
+}
+
+/// Rows that a step on tensors reads.
+fn tensor_reads(step: &TensorStep) -> Vec<(Slot, u32)> {
+    let count = step.shape.len() as u32;
+    match &step.kind {
+        TensorKind::Constant(_) => Vec::new(),
+        TensorKind::Wide { op, args } => args[..op.operands().len()].iter().map(|&s| (s, count)).collect(),
+        TensorKind::Spread { op, rows } => {
+            rows.iter().flat_map(|row| row[..op.operands().len()].iter().map(|&s| (s, 1))).collect()
+        }
+        TensorKind::Kernel { kernel, args } => {
+            args[..kernel.arity()].iter().map(|&(s, shape)| (s, shape.len() as u32)).collect()
+        }
+        TensorKind::Pack(parts) => parts.to_vec(),
+    }
+}
+
+/// Which steps make values that are needed outside of their straight line: those must be in their rows.
+fn exported(plan: &Plan) -> Vec<bool> {
+    let mut exported = vec![false; plan.steps.len()];
+    let mut made: Vec<(u32, u32)> = vec![(0, 0); plan.slots];
+    let mut line = 1;
+    for (i, step) in plan.steps.iter().enumerate() {
+        let mut read = |slot: Slot, count: u32, line: u32| {
+            for &(by, at) in &made[slot as usize..(slot + count) as usize] {
+                if at != line && is_straight(&plan.steps[by as usize]) {
+                    exported[by as usize] = true;
+                }
+            }
+        };
+        let (d, count) = match step {
+            Step::Leaf { d, count, .. } => (*d, *count),
+            Step::Constant { d, .. } => (*d, 1),
+            Step::Op { op, d, args } => {
+                args[..op.operands().len()].iter().for_each(|&s| read(s, 1, line));
+                (*d, 1)
+            }
+            Step::Guard { test, .. } => {
+                read(*test, 1, line);
+                continue;
+            }
+            Step::Output { s, count, .. } => {
+                read(*s, *count, line);
+                continue;
+            }
+            Step::Move { d, s, count } => {
+                read(*s, *count, line);
+                (*d, *count)
+            }
+            Step::Loop(l) => {
+                let step = &plan.loops[*l as usize];
+                step.operands.iter().for_each(|&(s, count)| read(s, count, 0));
+                line += 1;
+                (step.d, step.results())
+            }
+            Step::Tensor(t) => {
+                let step = &plan.tensors[*t as usize];
+                tensor_reads(step).into_iter().for_each(|(s, count)| read(s, count, 0));
+                line += 1;
+                (step.d, step.shape.len() as u32)
+            }
+        };
+        made[d as usize..(d + count) as usize].fill((i as u32, line));
+    }
+    exported
+}
+
+struct Lowering<'a> {
+    plan: &'a Plan,
+    builder: Builder,
+    /// What is in each slot, if this straight line knows it.
+    values: Vec<Option<Formed>>,
+    exported: Vec<bool>,
+    leaf_rows: u32,
+    output_rows: u32,
+}
+
+impl Lowering<'_> {
+    fn get(&mut self, slot: Slot) -> Formed {
+        let builder = &mut self.builder;
+        *self.values[slot as usize].get_or_insert_with(|| Formed { value: builder.row(slot), form: Form::Bits })
+    }
+
+    fn set(&mut self, step: usize, slot: Slot, x: Formed) {
+        self.values[slot as usize] = Some(x);
+        if self.exported[step] {
+            let bits = self.builder.exact_bits(x);
+            self.builder.effect(Action::Store { row: slot }, &[bits], NONE);
+        }
+    }
+
+    fn step(&mut self, i: usize, step: &Step) {
+        match *step {
+            Step::Leaf { d, first, count, real } => {
+                for e in 0..count {
+                    let mut value = self.builder.row(self.leaf_rows + first + e);
+                    if real && self.plan.single {
+                        value = self.builder.push(Action::Single, &[value]);
+                    }
+                    self.set(i, d + e, Formed { value, form: if real { Form::Real } else { Form::Bits } });
+                }
+            }
+            Step::Constant { d, bits } => {
+                let value = self.builder.bits(bits);
+                self.set(i, d, Formed { value, form: Form::Bits });
+            }
+            Step::Op { op, d, args } => {
+                let n = op.operands().len();
+                let mut operands = [Formed { value: NONE, form: Form::Bits }; 3];
+                for (operand, &slot) in operands.iter_mut().zip(&args[..n]) {
+                    *operand = self.get(slot);
+                }
+                let result = self.builder.operation(op, operands, self.plan.single);
+                self.set(i, d, result);
+            }
+            Step::Guard { test, outcome, index } => {
+                let test = self.get(test);
+                let mask = self.builder.mask(test);
+                self.builder.effect(Action::Guard { outcome, index }, &[mask], NONE);
+            }
+            Step::Output { s, index, count } => {
+                for e in 0..count {
+                    let x = self.get(s + e);
+                    let bits = self.builder.exact_bits(x);
+                    self.builder.effect(Action::Store { row: self.output_rows + index + e }, &[bits], NONE);
+                }
+            }
+            Step::Move { d, s, count } => {
+                for e in 0..count {
+                    let x = self.get(s + e);
+                    self.set(i, d + e, x);
+                }
+            }
+            Step::Tensor(_) | Step::Loop(_) => {}
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! x86-64 instructions as bytes: the few that the emitter needs.
+
+/// Where the last operand of an instruction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A vector register.
+    Register(u8),
+    /// Memory at a general register.
+    Memory { base: u8, offset: i32 },
+    /// The table of constants, so many bytes from its beginning, which is where the code begins.
+    Constant(u32),
+}
+
+/// General registers by number.
+pub(super) const RAX: u8 = 0;
+pub(super) const RCX: u8 = 1;
+pub(super) const RDX: u8 = 2;
+pub(super) const RBX: u8 = 3;
+pub(super) const RBP: u8 = 5;
+pub(super) const RSI: u8 = 6;
+pub(super) const RDI: u8 = 7;
+pub(super) const R8: u8 = 8;
+pub(super) const R9: u8 = 9;
+pub(super) const R13: u8 = 13;
+pub(super) const R14: u8 = 14;
+
+/// An instruction on vectors: opcode map, mandatory prefix, width bit, opcode.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opcode {
+    pub map: u8,
+    pub prefix: u8,
+    pub wide: bool,
+    pub code: u8,
+}
+
+/// An opcode of map 1 with prefix 66, as most are.
+pub(super) const fn plain(code: u8) -> Opcode {
+    Opcode { map: 1, prefix: 1, wide: false, code }
+}
+
+pub(super) const LOAD: Opcode = plain(0x28);
+pub(super) const LOAD_UNALIGNED: Opcode = plain(0x10);
+pub(super) const STORE: Opcode = plain(0x11);
+pub(super) const SIGN_BITS: Opcode = plain(0x50);
+
+/// Bytes of code.
+#[derive(Debug, Default)]
+pub(super) struct Code {
+    pub bytes: Vec<u8>,
+}
+
+impl Code {
+    pub fn position(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub fn raw(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    fn word(&mut self, x: i32) {
+        self.raw(&x.to_le_bytes());
+    }
+
+    /// An instruction on 256 bits: destination or only register, first operand, last operand, and a
+    /// byte behind them.
+    pub fn vector(&mut self, op: Opcode, register: u8, first: u8, last: Place, byte: Option<u8>) {
+        let base_high = match last {
+            Place::Register(r) => r >= 8,
+            Place::Memory { base, .. } => base >= 8,
+            Place::Constant(_) => false,
+        };
+        let (not_r, not_vvvv) = ((register < 8) as u8, !first & 15);
+        let low = not_vvvv << 3 | 1 << 2 | op.prefix;
+        if op.map == 1 && !op.wide && !base_high {
+            self.raw(&[0xC5, not_r << 7 | low]);
+        } else {
+            let second = not_r << 7 | 1 << 6 | (!base_high as u8) << 5 | op.map;
+            self.raw(&[0xC4, second, (op.wide as u8) << 7 | low]);
+        }
+        self.bytes.push(op.code);
+        let reg = (register & 7) << 3;
+        match last {
+            Place::Register(r) => self.bytes.push(0xC0 | reg | r & 7),
+            Place::Memory { base, offset } => self.memory(reg, base, offset),
+            Place::Constant(at) => {
+                self.bytes.push(reg | 5);
+                let end = self.position() + 4 + byte.is_some() as usize;
+                self.word(at as i32 - end as i32);
+            }
+        }
+        self.bytes.extend(byte);
+    }
+
+    /// The bytes of a memory operand; no base that needs more is used.
+    fn memory(&mut self, reg: u8, base: u8, offset: i32) {
+        match i8::try_from(offset) {
+            Ok(0) if base & 7 != 5 => self.bytes.push(reg | base & 7),
+            Ok(short) => self.raw(&[0x40 | reg | base & 7, short as u8]),
+            Err(_) => {
+                self.bytes.push(0x80 | reg | base & 7);
+                self.word(offset);
+            }
+        }
+    }
+
+    /// Moves one general register to another.
+    pub fn move_general(&mut self, to: u8, from: u8) {
+        self.raw(&[0x48 | (from >> 3) << 2 | to >> 3, 0x89, 0xC0 | (from & 7) << 3 | to & 7]);
+    }
+
+    /// Adds a constant to a general register.
+    pub fn add_general(&mut self, to: u8, x: i32) {
+        self.raw(&[0x48 | to >> 3, 0x81, 0xC0 | to & 7]);
+        self.word(x);
+    }
+
+    /// Sets a general register to an address.
+    pub fn address(&mut self, to: u8, base: u8, offset: i32) {
+        self.raw(&[0x48 | (to >> 3) << 2 | base >> 3, 0x8D]);
+        self.memory((to & 7) << 3, base, offset);
+    }
+
+    /// Sets a general register to a constant of 64 bits.
+    pub fn constant_general(&mut self, to: u8, x: u64) {
+        self.raw(&[0x48 | to >> 3, 0xB8 | to & 7]);
+        self.raw(&x.to_le_bytes());
+    }
+
+    /// Calls what `rax` points to.
+    pub fn call_rax(&mut self) {
+        self.raw(&[0xFF, 0xD0]);
+    }
+
+    /// A jump to be given its target later: where its distance is.
+    pub fn jump(&mut self) -> usize {
+        self.bytes.push(0xE9);
+        self.word(0);
+        self.position() - 4
+    }
+
+    /// A jump if not equal, likewise.
+    pub fn jump_unless_equal(&mut self) -> usize {
+        self.raw(&[0x0F, 0x85]);
+        self.word(0);
+        self.position() - 4
+    }
+
+    /// Calls code at a position.
+    pub fn call(&mut self, target: usize) {
+        self.bytes.push(0xE8);
+        self.word(0);
+        self.land(self.position() - 4, target);
+    }
+
+    /// Gives a jump its target.
+    pub fn land(&mut self, jump: usize, target: usize) {
+        let distance = (target as i64 - (jump as i64 + 4)) as i32;
+        self.bytes[jump..jump + 4].copy_from_slice(&distance.to_le_bytes());
+    }
+}

@@ -1,0 +1,240 @@
+//! Vector instructions in single assignment, and the arithmetic that kernels are written in as a way
+//! to make them.
+
+use super::encode::{Opcode, plain};
+use dmci_ops::Op;
+use dmci_ops::arith::{Arith, Slow};
+use rustc_hash::FxHashMap;
+
+/// A vector of lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Value(pub u32);
+
+pub(super) const NONE: Value = Value(u32::MAX);
+
+/// What an instruction does.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Action {
+    /// Two operands; whether they may be exchanged.
+    Binary(Opcode, bool),
+    /// Two operands and a byte.
+    Compare(u8),
+    /// One operand and a byte, or none.
+    Unary(Opcode, Option<u8>),
+    /// The bits moved: part of the opcode, and how far.
+    Shift(u8, u8),
+    /// The second operand where the first is set, else the third.
+    Blend,
+    /// a b + c, or c - a b.
+    Fused { negated: bool },
+    /// Rounded to single precision and back.
+    Single,
+    /// The operand goes to a row.
+    Store { row: u32 },
+    /// Lanes where the operand is not what it should be leave.
+    Guard { outcome: bool, index: u32 },
+    /// The first operand, but what a function makes of the third and fourth where the second is not set.
+    Usual(Slow),
+    /// An operation that has no instructions here.
+    Call(Op),
+}
+
+/// One instruction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Instruction {
+    pub action: Action,
+    pub result: Value,
+    pub operands: [Value; 4],
+}
+
+/// Where a value can be found if it is in no register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Home {
+    Nowhere,
+    Constant(u32),
+    Row(u32),
+    Spill(u32),
+}
+
+/// Instructions under construction.
+#[derive(Debug, Default)]
+pub(super) struct Builder {
+    pub instructions: Vec<Instruction>,
+    /// By value.
+    pub homes: Vec<Home>,
+    pub constants: Vec<u64>,
+    by_bits: FxHashMap<u64, Value>,
+}
+
+const fn map2(code: u8) -> Opcode {
+    Opcode { map: 2, prefix: 1, wide: false, code }
+}
+
+const fn map3(code: u8) -> Opcode {
+    Opcode { map: 3, prefix: 1, wide: false, code }
+}
+
+pub(super) const LESS: u8 = 0x11;
+pub(super) const LESS_EQUAL: u8 = 0x12;
+pub(super) const EQUAL: u8 = 0x00;
+pub(super) const UNORDERED: u8 = 0x03;
+
+pub(super) const NEAREST: u8 = 8;
+pub(super) const DOWN: u8 = 9;
+pub(super) const UP: u8 = 10;
+pub(super) const TO_ZERO: u8 = 11;
+
+impl Builder {
+    fn value(&mut self, home: Home) -> Value {
+        self.homes.push(home);
+        Value(self.homes.len() as u32 - 1)
+    }
+
+    pub fn row(&mut self, row: u32) -> Value {
+        self.value(Home::Row(row))
+    }
+
+    pub fn push(&mut self, action: Action, operands: &[Value]) -> Value {
+        let result = self.value(Home::Nowhere);
+        self.effect(action, operands, result);
+        result
+    }
+
+    /// An instruction without a result.
+    pub fn effect(&mut self, action: Action, operands: &[Value], result: Value) {
+        let mut all = [NONE; 4];
+        all[..operands.len()].copy_from_slice(operands);
+        self.instructions.push(Instruction { action, result, operands: all });
+    }
+
+    fn binary(&mut self, code: Opcode, exchange: bool, a: Value, b: Value) -> Value {
+        self.push(Action::Binary(code, exchange), &[a, b])
+    }
+
+    pub fn compare(&mut self, how: u8, a: Value, b: Value) -> Value {
+        self.push(Action::Compare(how), &[a, b])
+    }
+
+    pub fn rounded(&mut self, how: u8, a: Value) -> Value {
+        self.push(Action::Unary(map3(0x09), Some(how)), &[a])
+    }
+
+    /// b where a is not set.
+    pub fn without(&mut self, a: Value, b: Value) -> Value {
+        self.binary(plain(0x55), false, a, b)
+    }
+
+    pub fn int_equal(&mut self, a: Value, b: Value) -> Value {
+        self.binary(map2(0x29), true, a, b)
+    }
+
+    pub fn int_greater(&mut self, a: Value, b: Value) -> Value {
+        self.binary(map2(0x37), false, a, b)
+    }
+
+    /// The product of the lower halves.
+    pub fn half_product(&mut self, a: Value, b: Value) -> Value {
+        self.binary(plain(0xF4), true, a, b)
+    }
+
+    /// All bits set.
+    pub fn ones(&mut self) -> Value {
+        self.bits(u64::MAX)
+    }
+
+    pub fn not(&mut self, a: Value) -> Value {
+        let ones = self.ones();
+        self.xor(a, ones)
+    }
+}
+
+impl Arith for Builder {
+    type V = Value;
+    type M = Value;
+
+    fn real(&mut self, x: f64) -> Value {
+        let bits = x.to_bits();
+        if let Some(&known) = self.by_bits.get(&bits) {
+            return known;
+        }
+        let value = self.value(Home::Constant(self.constants.len() as u32));
+        self.constants.push(bits);
+        self.by_bits.insert(bits, value);
+        value
+    }
+    fn add(&mut self, a: Value, b: Value) -> Value {
+        self.binary(plain(0x58), true, a, b)
+    }
+    fn sub(&mut self, a: Value, b: Value) -> Value {
+        self.binary(plain(0x5C), false, a, b)
+    }
+    fn mul(&mut self, a: Value, b: Value) -> Value {
+        self.binary(plain(0x59), true, a, b)
+    }
+    fn div(&mut self, a: Value, b: Value) -> Value {
+        self.binary(plain(0x5E), false, a, b)
+    }
+    fn sqrt(&mut self, a: Value) -> Value {
+        self.push(Action::Unary(plain(0x51), None), &[a])
+    }
+    fn fma(&mut self, a: Value, b: Value, c: Value) -> Value {
+        self.push(Action::Fused { negated: false }, &[a, b, c])
+    }
+    fn fnma(&mut self, a: Value, b: Value, c: Value) -> Value {
+        self.push(Action::Fused { negated: true }, &[a, b, c])
+    }
+    fn lesser(&mut self, a: Value, b: Value) -> Value {
+        self.binary(plain(0x5D), false, a, b)
+    }
+    fn greater(&mut self, a: Value, b: Value) -> Value {
+        self.binary(plain(0x5F), false, a, b)
+    }
+    fn round(&mut self, a: Value) -> Value {
+        self.rounded(NEAREST, a)
+    }
+    fn and(&mut self, a: Value, b: Value) -> Value {
+        self.binary(plain(0x54), true, a, b)
+    }
+    fn or(&mut self, a: Value, b: Value) -> Value {
+        self.binary(plain(0x56), true, a, b)
+    }
+    fn xor(&mut self, a: Value, b: Value) -> Value {
+        self.binary(plain(0x57), true, a, b)
+    }
+    fn int_add(&mut self, a: Value, b: Value) -> Value {
+        self.binary(plain(0xD4), true, a, b)
+    }
+    fn int_sub(&mut self, a: Value, b: Value) -> Value {
+        self.binary(plain(0xFB), false, a, b)
+    }
+    fn up(&mut self, a: Value, by: u8) -> Value {
+        self.push(Action::Shift(6, by), &[a])
+    }
+    fn down(&mut self, a: Value, by: u8) -> Value {
+        self.push(Action::Shift(2, by), &[a])
+    }
+    fn lt(&mut self, a: Value, b: Value) -> Value {
+        self.compare(LESS, a, b)
+    }
+    fn le(&mut self, a: Value, b: Value) -> Value {
+        self.compare(LESS_EQUAL, a, b)
+    }
+    fn eq(&mut self, a: Value, b: Value) -> Value {
+        self.compare(EQUAL, a, b)
+    }
+    fn both(&mut self, a: Value, b: Value) -> Value {
+        self.and(a, b)
+    }
+    fn either(&mut self, a: Value, b: Value) -> Value {
+        self.or(a, b)
+    }
+    fn select(&mut self, m: Value, a: Value, b: Value) -> Value {
+        self.push(Action::Blend, &[m, a, b])
+    }
+    fn select_sign(&mut self, s: Value, a: Value, b: Value) -> Value {
+        self.push(Action::Blend, &[s, a, b])
+    }
+    fn usual(&mut self, m: Value, fast: Value, x: Value, y: Value, slow: Slow) -> Value {
+        self.push(Action::Usual(slow), &[fast, m, x, y])
+    }
+}

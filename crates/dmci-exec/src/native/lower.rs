@@ -1,0 +1,267 @@
+//! Operations of a tape as vector instructions.
+//!
+//! A boolean is a mask, all bits or none. What is not a number may have any sign and payload inside of
+//! the code; where its bits can be seen, it is made the one that operations give.
+
+use super::ir::{Action, Builder, DOWN, EQUAL, LESS, LESS_EQUAL, TO_ZERO, UNORDERED, UP, Value};
+use dmci_ops::arith::{Arith, SIGN};
+use dmci_ops::real::kernel;
+use dmci_ops::{INT_LIMIT, Op, Type};
+
+/// How a value is represented.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A real; a NaN may have any bits.
+    Real,
+    /// The very bits: an integer, a boolean as 0 or 1, or a real as operations give it.
+    Bits,
+    /// All bits set, or none.
+    Mask,
+}
+
+/// A value and its form.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Formed {
+    pub value: Value,
+    pub form: Form,
+}
+
+impl Builder {
+    /// The value with the bits that the block interpreter would have.
+    pub fn exact_bits(&mut self, x: Formed) -> Value {
+        match x.form {
+            Form::Bits => x.value,
+            Form::Mask => self.down(x.value, 63),
+            Form::Real => {
+                let (unordered, nan) = (self.compare(UNORDERED, x.value, x.value), self.real(f64::NAN));
+                self.select(unordered, nan, x.value)
+            }
+        }
+    }
+
+    /// A boolean as a mask.
+    pub fn mask(&mut self, x: Formed) -> Value {
+        if x.form == Form::Mask {
+            return x.value;
+        }
+        let zero = self.bits(0);
+        let is_zero = self.int_equal(x.value, zero);
+        self.not(is_zero)
+    }
+
+    /// An operation.
+    pub fn operation(&mut self, op: Op, args: [Formed; 3], single: bool) -> Formed {
+        let [a, b, c] = args;
+        let value = match self.inline(op, a, b, c) {
+            Some(value) => value,
+            None => return self.called(op, args),
+        };
+        let form = match op.result() {
+            Type::Real => Form::Real,
+            Type::Int => Form::Bits,
+            Type::Bool => Form::Mask,
+        };
+        if single && form == Form::Real {
+            return Formed { value: self.push(Action::Single, &[value]), form };
+        }
+        Formed { value, form }
+    }
+
+    fn called(&mut self, op: Op, args: [Formed; 3]) -> Formed {
+        let n = op.operands().len();
+        let operands: Vec<Value> = args[..n].iter().map(|&x| self.exact_bits(x)).collect();
+        let value = self.push(Action::Call(op), &operands);
+        let form = if op.result() == Type::Real { Form::Real } else { Form::Bits };
+        Formed { value, form }
+    }
+
+    fn inline(&mut self, op: Op, fa: Formed, fb: Formed, fc: Formed) -> Option<Value> {
+        let (a, b) = (fa.value, fb.value);
+        Some(match op {
+            Op::Same | Op::Stop | Op::Linear => a,
+            Op::Add => self.add(a, b),
+            Op::Sub => self.sub(a, b),
+            Op::Mul => self.mul(a, b),
+            Op::Div => self.div(a, b),
+            Op::Neg => {
+                let sign = self.bits(SIGN);
+                self.xor(a, sign)
+            }
+            Op::Abs => self.abs(a),
+            Op::Sign => {
+                let [zero, one, minus] = [0.0, 1.0, -1.0].map(|x| self.real(x));
+                let (above, below) = (self.lt(zero, a), self.lt(a, zero));
+                let result = self.select(above, one, a);
+                self.select(below, minus, result)
+            }
+            Op::Sqrt | Op::Root => self.sqrt(a),
+            Op::Ratio => {
+                let quotient = self.div(a, b);
+                self.nothing_if_zero(b, quotient)
+            }
+            Op::Gate | Op::Weigh => {
+                let product = self.mul(a, b);
+                self.nothing_if_zero(b, product)
+            }
+            Op::Counts | Op::Counted => {
+                let (zero, infinity, size) = (self.real(0.0), self.real(f64::INFINITY), self.abs(a));
+                let (weightless, finite) = (self.eq(b, zero), self.lt(size, infinity));
+                let out = self.without(finite, weightless);
+                let what = if op == Op::Counts { self.real(1.0) } else { a };
+                self.without(out, what)
+            }
+            Op::Exp => kernel::exp(self, a),
+            Op::Expm1 => kernel::expm1(self, a),
+            Op::Log => kernel::log(self, a),
+            Op::Log1p => kernel::log1p(self, a),
+            Op::Sin => kernel::sin(self, a),
+            Op::Cos => kernel::cos(self, a),
+            Op::Tan => kernel::tan(self, a),
+            Op::Sinh => kernel::sinh(self, a),
+            Op::Cosh => kernel::cosh(self, a),
+            Op::Tanh => kernel::tanh(self, a),
+            Op::Sigmoid => kernel::sigmoid(self, a),
+            Op::Softplus => kernel::softplus(self, a),
+            Op::Pow => kernel::pow(self, a, b),
+            Op::PowBase => {
+                let one = self.real(1.0);
+                let less = self.sub(b, one);
+                let power = kernel::pow(self, a, less);
+                let product = self.mul(b, power);
+                self.nothing_if_zero(b, product)
+            }
+            Op::PowExponent => {
+                let (power, log) = (kernel::pow(self, a, b), kernel::log(self, a));
+                let product = self.mul(power, log);
+                let zero = self.real(0.0);
+                let (at_zero, positive) = (self.eq(a, zero), self.lt(zero, b));
+                let nothing = self.and(at_zero, positive);
+                self.without(nothing, product)
+            }
+            Op::Relu => {
+                let zero = self.real(0.0);
+                let above = self.greater(zero, a);
+                self.add(above, zero)
+            }
+            Op::Min | Op::Max => {
+                let least = op == Op::Min;
+                let one = if least { self.lesser(a, b) } else { self.greater(a, b) };
+                let other = if least { self.lesser(b, a) } else { self.greater(b, a) };
+                // They differ only for zeros of different signs, and if one is NaN.
+                let result = if least { self.or(one, other) } else { self.and(one, other) };
+                self.nan_if_unordered(a, b, result)
+            }
+            Op::Share => {
+                let (less, equal) = (self.lt(a, b), self.eq(a, b));
+                let (one, half) = (self.real(1.0), self.real(0.5));
+                let (one, half) = (self.and(less, one), self.and(equal, half));
+                let result = self.or(one, half);
+                self.nan_if_unordered(a, b, result)
+            }
+            Op::Floor => self.rounded(DOWN, a),
+            Op::Ceiling => self.rounded(UP, a),
+            Op::Round => self.round(a),
+            Op::Truncate => self.rounded(TO_ZERO, a),
+            Op::Lt => self.compare(LESS, a, b),
+            Op::Le => self.compare(LESS_EQUAL, a, b),
+            Op::Gt => self.compare(LESS, b, a),
+            Op::Ge => self.compare(LESS_EQUAL, b, a),
+            Op::Eq => self.compare(EQUAL, a, b),
+            Op::Eqv => {
+                let (a, b) = (self.exact_bits(fa), self.exact_bits(fb));
+                self.int_equal(a, b)
+            }
+            Op::IsInteger => self.is_integer_below(a, f64::INFINITY),
+            Op::IsInt => self.is_integer_below(a, INT_LIMIT as f64),
+            Op::Not => {
+                let a = self.mask(fa);
+                self.not(a)
+            }
+            Op::And | Op::Or => {
+                let (a, b) = (self.mask(fa), self.mask(fb));
+                if op == Op::And { self.and(a, b) } else { self.or(a, b) }
+            }
+            Op::Select | Op::IntSelect => {
+                let test = self.mask(fa);
+                self.select(test, b, fc.value)
+            }
+            Op::BoolSelect => {
+                let (test, a, b) = (self.mask(fa), self.mask(fb), self.mask(fc));
+                self.select(test, a, b)
+            }
+            _ => return self.integer(op, a, b),
+        })
+    }
+
+    fn integer(&mut self, op: Op, a: Value, b: Value) -> Option<Value> {
+        Some(match op {
+            Op::IntAdd => self.int_add(a, b),
+            Op::IntSub => self.int_sub(a, b),
+            Op::IntMul => {
+                let low = self.half_product(a, b);
+                let (a_high, b_high) = (self.down(a, 32), self.down(b, 32));
+                let (one, other) = (self.half_product(a_high, b), self.half_product(a, b_high));
+                let cross = self.int_add(one, other);
+                let cross = self.up(cross, 32);
+                self.int_add(low, cross)
+            }
+            Op::IntMin => {
+                let greater = self.int_greater(a, b);
+                self.select(greater, b, a)
+            }
+            Op::IntMax => {
+                let greater = self.int_greater(a, b);
+                self.select(greater, a, b)
+            }
+            Op::IntAbs => {
+                let zero = self.bits(0);
+                let negative = self.int_greater(zero, a);
+                let flipped = self.xor(a, negative);
+                self.int_sub(flipped, negative)
+            }
+            Op::IntLt => self.int_greater(b, a),
+            Op::IntLe => {
+                let greater = self.int_greater(a, b);
+                self.not(greater)
+            }
+            Op::IntEq => self.int_equal(a, b),
+            Op::IntFits => {
+                let (low, high) = (self.bits(-INT_LIMIT as u64), self.bits(INT_LIMIT as u64));
+                let (above, below) = (self.int_greater(a, low), self.int_greater(high, a));
+                self.and(above, below)
+            }
+            Op::ToReal => {
+                // Both halves as the lower bits of large numbers, which are then taken away.
+                let mask = self.bits(0xFFFF_FFFF);
+                let low_base = self.bits(0x4330_0000_0000_0000);
+                let low = self.and(a, mask);
+                let low = self.or(low, low_base);
+                let high = self.down(a, 32);
+                let high_base = self.bits(0x4530_0000_8000_0000);
+                let high = self.xor(high, high_base);
+                let bases = self.bits(0x4530_0000_8010_0000);
+                let high = self.sub(high, bases);
+                self.add(high, low)
+            }
+            _ => return None,
+        })
+    }
+
+    fn nothing_if_zero(&mut self, weight: Value, x: Value) -> Value {
+        let zero = self.real(0.0);
+        let is_zero = self.eq(weight, zero);
+        self.without(is_zero, x)
+    }
+
+    fn nan_if_unordered(&mut self, a: Value, b: Value, x: Value) -> Value {
+        let (unordered, nan) = (self.compare(UNORDERED, a, b), self.real(f64::NAN));
+        self.select(unordered, nan, x)
+    }
+
+    fn is_integer_below(&mut self, a: Value, bound: f64) -> Value {
+        let truncated = self.rounded(TO_ZERO, a);
+        let (whole, size, bound) = (self.eq(truncated, a), self.abs(a), self.real(bound));
+        let small = self.lt(size, bound);
+        self.and(whole, small)
+    }
+}

@@ -1,0 +1,199 @@
+//! Machine code and the block interpreter give the same bits, for every operation and any lanes.
+
+#![allow(clippy::unwrap_used)]
+
+use dmci_exec::{Code, Leaves, Plan, Results};
+use dmci_ops::{Build, Kernel, Op, Shape, Type};
+use dmci_tape::{Guard, Leaf, LeafKind, Node, NodeId, Recorder, Tape, gradient};
+
+/// A reproducible stream of numbers.
+struct Stream(u64);
+
+impl Stream {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    fn real(&mut self) -> f64 {
+        const SPECIAL: [f64; 12] =
+            [0.0, -0.0, 1.0, -1.0, 2.0, 0.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-310, 1e300, 745.0];
+        let unit = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
+        match self.below(16) {
+            0 => SPECIAL[self.below(SPECIAL.len())],
+            1 => f64::from_bits(self.next()),
+            2 => (unit - 0.5) * 2000.0,
+            3..6 => (unit * 10.0).round(),
+            _ => (unit - 0.3) * 5.0,
+        }
+    }
+}
+
+struct Table {
+    bits: Vec<u64>,
+    leaves: usize,
+}
+
+impl Leaves for Table {
+    fn leaf(&self, lane: usize, leaf: usize) -> u64 {
+        self.bits[lane * self.leaves + leaf]
+    }
+}
+
+const REALS: usize = 4;
+const INTS: usize = 3;
+
+fn table(lanes: usize, stream: &mut Stream) -> Table {
+    let leaves = REALS + INTS;
+    let bits = (0..lanes * leaves)
+        .map(|i| if i % leaves < REALS { stream.real().to_bits() } else { (stream.below(41) as i64 - 20) as u64 });
+    Table { bits: bits.collect(), leaves }
+}
+
+/// A tape of so many operations, each with operands of the right types; every operation is used.
+fn random_tape(operations: usize, stream: &mut Stream, single: bool) -> Tape {
+    let mut tape = Tape { single, ..Tape::default() };
+    let mut of_type: [Vec<NodeId>; 3] = Default::default();
+    let index = |ty: Type| match ty {
+        Type::Real => 0,
+        Type::Int => 1,
+        Type::Bool => 2,
+    };
+    let push = |tape: &mut Tape, node: Node| {
+        tape.nodes.push(node);
+        tape.shapes.push(Shape::Scalar);
+        NodeId(tape.nodes.len() as u32 - 1)
+    };
+    for i in 0..REALS + INTS {
+        let ty = if i < REALS { Type::Real } else { Type::Int };
+        tape.leaves.push(Leaf { name: format!("x{i}"), kind: LeafKind::Input, ty, shape: Shape::Scalar });
+        let id = push(&mut tape, Node::Leaf(i as u32));
+        of_type[index(ty)].push(id);
+    }
+    for x in [1.5, -0.25, 0.0] {
+        let x = if single { x as f32 as f64 } else { x };
+        let id = push(&mut tape, Node::Real(x.to_bits()));
+        of_type[0].push(id);
+    }
+    let id = push(&mut tape, Node::Int(7));
+    of_type[1].push(id);
+    for i in 0..operations {
+        let op = if i < Op::ALL.len() { Op::ALL[i] } else { Op::ALL[stream.below(Op::ALL.len())] };
+        if op.operands().iter().any(|&ty| of_type[index(ty)].is_empty()) {
+            continue;
+        }
+        let mut args = [NodeId(0); 3];
+        for (arg, &ty) in args.iter_mut().zip(op.operands()) {
+            let list = &of_type[index(ty)];
+            // Recent values are used more often, so that tapes are deep.
+            let far = if stream.below(3) == 0 { 1000 } else { 12 };
+            let back = stream.below(list.len().min(far));
+            *arg = list[list.len() - 1 - back];
+        }
+        let id = push(&mut tape, Node::Op(op, args));
+        of_type[index(op.result())].push(id);
+        if op.result() == Type::Bool && stream.below(4) == 0 {
+            tape.guards.push(Guard { node: id, outcome: stream.below(2) == 0, pinned: false });
+        }
+    }
+    tape.outputs = (REALS as u32..tape.nodes.len() as u32).step_by(3).map(NodeId).collect();
+    tape
+}
+
+fn same(tape: &Tape, lanes: usize, table: &Table, what: &str) {
+    let which: Vec<usize> = (0..lanes).collect();
+    let (mut expected, mut got) = (Results::default(), Results::default());
+    Plan::new(tape).with_code(Code::Never).run(&which, table, 1, &mut expected);
+    Plan::new(tape).with_code(Code::Always).run(&which, table, 1, &mut got);
+    assert_eq!(got.failed, expected.failed, "{what}: guards");
+    let width = expected.outputs.len() / lanes;
+    for (i, (g, e)) in got.outputs.iter().zip(&expected.outputs).enumerate() {
+        let (lane, k) = (i / width, i % width);
+        let node = tape.outputs[k.min(tape.outputs.len() - 1)];
+        assert_eq!(
+            g,
+            e,
+            "{what}: lane {lane}, output {k}, {:?}: {:?} instead of {:?}",
+            tape.nodes[node.0 as usize],
+            f64::from_bits(*g),
+            f64::from_bits(*e)
+        );
+    }
+}
+
+#[test]
+fn random_tapes_have_the_same_bits() {
+    for seed in 0..if std::env::var_os("DMCI_LONG").is_some() { 3000 } else { 60 } {
+        let mut stream = Stream(seed);
+        let operations = [20, 100, 300, 1200][stream.below(4)];
+        let tape = random_tape(operations, &mut stream, seed % 3 == 0);
+        for lanes in [1, 3, 4, 5, 64, 300] {
+            let table = table(lanes, &mut stream);
+            same(&tape, lanes, &table, &format!("seed {seed}"));
+        }
+    }
+}
+
+/// Every operation alone, on numbers of all kinds.
+#[test]
+fn single_operations_have_the_same_bits() {
+    for &op in Op::ALL {
+        for single in [false, true] {
+            let mut stream = Stream(op as u64);
+            let mut tape = Tape { single, ..Tape::default() };
+            for (i, &ty) in op.operands().iter().enumerate() {
+                let ty = if ty == Type::Real { Type::Real } else { Type::Int };
+                tape.leaves.push(Leaf { name: format!("x{i}"), kind: LeafKind::Input, ty, shape: Shape::Scalar });
+                tape.nodes.push(Node::Leaf(i as u32));
+                tape.shapes.push(Shape::Scalar);
+            }
+            tape.nodes.push(Node::Op(op, [NodeId(0), NodeId(1), NodeId(2)]));
+            tape.shapes.push(Shape::Scalar);
+            tape.outputs = vec![NodeId(tape.nodes.len() as u32 - 1)];
+            let (lanes, leaves) = (1000, op.operands().len());
+            let bits = (0..lanes * leaves).map(|i| match op.operands()[i % leaves] {
+                Type::Real => stream.real().to_bits(),
+                Type::Int if stream.below(4) == 0 => stream.next(),
+                Type::Int => (stream.below(41) as i64 - 20) as u64,
+                Type::Bool => stream.below(2) as u64,
+            });
+            let table = Table { bits: bits.collect(), leaves };
+            same(&tape, lanes, &table, op.name());
+        }
+    }
+}
+
+/// Tensor steps are left to the block interpreter, in between.
+#[test]
+fn plans_with_tensors_have_the_same_bits() {
+    let mut r = Recorder::new();
+    let (a, x) = (r.leaf("a", LeafKind::Param, 0.5), r.leaf("x", LeafKind::Input, 0.5));
+    let e = r.op(Op::Exp, &[a]);
+    let mut list = vec![a, x, e];
+    for i in 0..6 {
+        let sum = r.op(Op::Add, &[list[i], list[i + 1]]);
+        list.push(sum);
+    }
+    let matrix = r.pack(&list[..4], Shape::Matrix(2, 2));
+    let vector = r.pack(&list[4..6], Shape::Vector(2));
+    let kernel = Kernel::MatMul { ta: false, tb: false, m: 2, k: 2, n: 1 };
+    let product = r.kernel(kernel, &[matrix, vector], Shape::Vector(2));
+    let first = r.element(product, 0);
+    let s = r.op(Op::Sin, &[first]);
+    let result = r.op(Op::Mul, &[s, list[7]]);
+    let adjoints = gradient(&mut r, result, &[a, x]);
+    let mut tape = r.tape().clone();
+    tape.outputs = [Some(result), adjoints[0], adjoints[1], Some(product)].into_iter().flatten().collect();
+    tape.verify().unwrap();
+    for lanes in [1, 2, 7, 100, 500] {
+        let mut stream = Stream(lanes as u64);
+        let table = Table { bits: (0..2 * lanes).map(|_| stream.real().to_bits()).collect(), leaves: 2 };
+        same(&tape, lanes, &table, "tensors");
+    }
+}
