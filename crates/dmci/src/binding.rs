@@ -93,6 +93,15 @@ pub(crate) fn count(datum: &Datum) -> usize {
     }
 }
 
+/// Whether data hold reals and nothing else.
+pub(crate) fn is_of_reals(datum: &Datum) -> bool {
+    match datum {
+        Datum::Real(_) | Datum::Tensor(..) => true,
+        Datum::List(items, None) | Datum::Vector(items) => items.iter().all(is_of_reals),
+        _ => false,
+    }
+}
+
 /// A parameter with other numbers in its shape.
 pub(crate) fn filled(datum: &Datum, numbers: &mut impl Iterator<Item = f64>) -> Datum {
     match datum {

@@ -8,6 +8,7 @@
 mod lanes;
 mod path;
 mod printed;
+mod source;
 mod store;
 mod sums;
 
@@ -20,10 +21,12 @@ use crate::interpreter::{Failure, RunOptions};
 use crate::program::Program;
 use crate::report::Report;
 use dmci_data::Diagnostic;
+use dmci_exec::Code;
 use dmci_tape::passes::Passes;
 use dmci_vm::traced::Choices;
 use lanes::{Call, Work};
 use printed::Printed;
+use source::Lanes;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, RwLock};
 use store::Store;
@@ -35,6 +38,9 @@ pub enum Column {
     Reals(Vec<f64>),
     /// Any data; numbers inside are traced, everything else is part of what a recording depends on.
     Data(Vec<Datum>),
+    /// Data of the same structure in all rows: one of them as a sample, with reals for numbers, and
+    /// the numbers of one row after the other.
+    Shaped(Datum, Vec<f64>),
 }
 
 impl Column {
@@ -42,6 +48,7 @@ impl Column {
         match self {
             Column::Reals(list) => list.len(),
             Column::Data(list) => list.len(),
+            Column::Shaped(sample, numbers) => numbers.len() / binding::count(sample).max(1),
         }
     }
 }
@@ -70,6 +77,8 @@ pub struct ModelOptions {
     pub outputs: usize,
     /// Threads that may be used; results do not depend on it.
     pub threads: usize,
+    /// Whether plans become machine code; results do not depend on it.
+    pub code: Code,
 }
 
 impl Default for ModelOptions {
@@ -86,6 +95,7 @@ impl Default for ModelOptions {
             explain: false,
             outputs: 1,
             threads,
+            code: Code::default(),
         }
     }
 }
@@ -234,7 +244,25 @@ impl Model {
     ) -> Result<(), Report> {
         let rows = self.check(params, columns)?;
         let sets = params.len().checked_div(self.numbers).unwrap_or(1);
-        Call::new(self, batch, params, columns, (sets, rows), want).run();
+        Call::new(self, batch, params, columns, Lanes { sets, rows, paired: false }, want).run();
+        Ok(())
+    }
+
+    /// Each row under the parameter set of the same number, into a batch that is used again.
+    pub fn evaluate_pairs_into(
+        &self,
+        batch: &mut Batch,
+        params: &[f64],
+        columns: &[Column],
+        want: Want,
+    ) -> Result<(), Report> {
+        let sets = params.len().checked_div(self.numbers).unwrap_or(1);
+        let rows = if columns.is_empty() { sets } else { self.check(params, columns)? };
+        if sets != rows {
+            let message = format!("{rows} rows for {sets} parameter sets");
+            return Err(Report::of(*Diagnostic::error("E0910", message)));
+        }
+        Call::new(self, batch, params, columns, Lanes { sets, rows, paired: true }, want).run();
         Ok(())
     }
 
@@ -252,6 +280,15 @@ impl Model {
         }
         if columns.len() != self.inputs.len() {
             return Err(wrong(format!("{} columns for {} inputs", columns.len(), self.inputs.len())));
+        }
+        for (column, name) in columns.iter().zip(&self.inputs) {
+            if let Column::Shaped(sample, numbers) = column {
+                let width = binding::count(sample);
+                if !binding::is_of_reals(sample) || width == 0 || !numbers.len().is_multiple_of(width) {
+                    let message = format!("column {name} has {} numbers for rows of {width} reals", numbers.len());
+                    return Err(wrong(message));
+                }
+            }
         }
         let rows = columns.first().map_or(1, Column::len);
         match columns.iter().zip(&self.inputs).find(|(c, _)| c.len() != rows) {

@@ -1,6 +1,7 @@
 //! One call of a model: lanes are grouped by signature, and each finds its path.
 
 use super::path::{Path, Walk};
+use super::source::{Lanes, Place, Source};
 use super::store::{Budget, Origin, PathId};
 use super::{Batch, Column, Model, Want};
 use crate::binding;
@@ -8,8 +9,7 @@ use crate::datum::Datum;
 use crate::interpreter::Failure;
 use crate::report::Report;
 use dmci_data::Diagnostic;
-use dmci_exec::{Leaves, Results, STAYED, StageResults, Staged};
-use dmci_vm::traced::Choices;
+use dmci_exec::{Results, STAYED, StageResults, Staged};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -31,6 +31,8 @@ pub(super) struct Work {
     row_bits: Vec<u64>,
     row_starts: Vec<usize>,
     groups: Groups,
+    /// Where the numbers of plain columns are.
+    places: Vec<Place>,
 }
 
 /// Rows by signature.
@@ -76,47 +78,12 @@ impl Groups {
     }
 }
 
-/// Where the lanes of a call find their numbers.
-struct Source<'a> {
-    params: &'a [f64],
-    numbers: usize,
-    columns: &'a [Column],
-    rows: usize,
-    row_bits: &'a [u64],
-    row_starts: &'a [usize],
-    choices: Choices,
-}
-
-impl Leaves for Source<'_> {
-    fn leaf(&self, lane: usize, leaf: usize) -> u64 {
-        let (set, row) = (lane / self.rows, lane % self.rows);
-        if leaf < self.numbers {
-            return self.params[set * self.numbers + leaf].to_bits();
-        }
-        let input = leaf - self.numbers;
-        let bits = match self.row_starts.get(row) {
-            Some(&start) => &self.row_bits[start..*self.row_starts.get(row + 1).unwrap_or(&self.row_bits.len())],
-            None => &[],
-        };
-        let inputs = if self.row_starts.is_empty() { self.columns.len() } else { bits.len() };
-        // Behind the inputs come the temperature and the noise of soft choices.
-        if input >= inputs {
-            return self.choices.at(set as u64, row as u64).leaf(input - inputs).to_bits();
-        }
-        match self.columns.get(input) {
-            Some(Column::Reals(list)) if self.row_starts.is_empty() => list[row].to_bits(),
-            _ => bits.get(input).copied().unwrap_or(f64::NAN.to_bits()),
-        }
-    }
-}
-
 /// One call of [`Model::evaluate_into`].
 pub(super) struct Call<'a> {
     model: &'a Model,
     params: &'a [f64],
     columns: &'a [Column],
-    sets: usize,
-    rows: usize,
+    lanes: Lanes,
     want: Want,
     /// The number of the call.
     call: u64,
@@ -145,10 +112,10 @@ impl<'a> Call<'a> {
         batch: &'a mut Batch,
         params: &'a [f64],
         columns: &'a [Column],
-        (sets, rows): (usize, usize),
+        lanes: Lanes,
         want: Want,
     ) -> Self {
-        let values = sets * rows * model.options.outputs;
+        let values = lanes.count() * model.options.outputs;
         let first = if want >= Want::Gradients { values * model.numbers } else { 0 };
         let second = if want == Want::Hessians { first * model.numbers } else { 0 };
         refill(&mut batch.values, values);
@@ -159,23 +126,53 @@ impl<'a> Call<'a> {
         batch.unkept = 0;
         batch.printed.clear();
         let call = model.calls.fetch_add(1, Ordering::Relaxed) + 1;
-        Call { model, params, columns, sets, rows, want, call, batch }
+        Call { model, params, columns, lanes, want, call, batch }
     }
 
     pub fn run(mut self) {
+        let work = &mut self.batch.work;
+        work.places.clear();
+        work.row_starts.clear();
         if self.columns.iter().all(|c| matches!(c, Column::Reals(_))) {
-            self.batch.work.row_starts.clear();
-            self.run_group(Origin::Reals, 0..self.sets * self.rows);
+            let places = (0..self.columns.len()).map(|c| Place { column: c as u32, at: 0, width: 1 });
+            work.places.extend(places);
+            self.run_group(Origin::Reals, 0..self.lanes.count());
+        } else if !self.columns.iter().any(|c| matches!(c, Column::Data(_))) {
+            let origin = self.shaped();
+            self.run_group(origin, 0..self.lanes.count());
         } else {
             let groups = self.groups();
             for (signature, rows) in groups.order.iter().map(|&g| &groups.groups[g]) {
-                let (sets, per_set) = (self.sets, self.rows);
+                let Lanes { sets, rows: per_set, paired } = self.lanes;
+                let sets = if paired { 1 } else { sets };
                 let origin = Origin::Signature(signature.clone());
                 self.run_group(origin, (0..sets).flat_map(|s| rows.iter().map(move |r| s * per_set + r)));
             }
             self.batch.work.groups = groups;
         }
         self.batch.failures.sort_by_key(|f| f.0);
+    }
+
+    /// The signature of columns that have the same structure in all rows; places of their numbers.
+    fn shaped(&mut self) -> Origin {
+        let work = &mut self.batch.work;
+        work.groups.text.clear();
+        for (c, column) in self.columns.iter().enumerate() {
+            let width = match column {
+                Column::Shaped(sample, _) => {
+                    work.row_bits.clear();
+                    binding::signature(sample, &mut work.row_bits, &mut work.groups.text);
+                    work.row_bits.len()
+                }
+                _ => {
+                    work.groups.text.push('r');
+                    1
+                }
+            };
+            let places = (0..width).map(|at| Place { column: c as u32, at: at as u32, width: width as u32 });
+            work.places.extend(places);
+        }
+        Origin::Signature(work.groups.text.as_str().into())
     }
 
     /// Rows by signature, and the numbers of all rows.
@@ -185,7 +182,7 @@ impl<'a> Call<'a> {
         groups.clear();
         work.row_bits.clear();
         work.row_starts.clear();
-        for r in 0..self.rows {
+        for r in 0..self.lanes.rows {
             work.row_starts.push(work.row_bits.len());
             groups.text.clear();
             for column in self.columns {
@@ -195,6 +192,13 @@ impl<'a> Call<'a> {
                         groups.text.push('r');
                     }
                     Column::Data(list) => binding::signature(&list[r], &mut work.row_bits, &mut groups.text),
+                    Column::Shaped(sample, list) => {
+                        let start = work.row_bits.len();
+                        binding::signature(sample, &mut work.row_bits, &mut groups.text);
+                        let numbers = &mut work.row_bits[start..];
+                        let width = numbers.len();
+                        numbers.iter_mut().zip(&list[r * width..]).for_each(|(x, y)| *x = y.to_bits());
+                    }
                 }
             }
             groups.add(r);
@@ -206,6 +210,10 @@ impl<'a> Call<'a> {
         let datum = |c: &Column| match c {
             Column::Reals(list) => Datum::Real(list[r]),
             Column::Data(list) => list[r].clone(),
+            Column::Shaped(sample, list) => {
+                let width = binding::count(sample);
+                binding::filled(sample, &mut list[r * width..].iter().copied())
+            }
         };
         self.columns.iter().map(datum).collect()
     }
@@ -252,7 +260,7 @@ impl<'a> Call<'a> {
         self.batch.work.left.clear();
         // A path that ends with an error has no derivatives.
         let want = if path.fails() { Want::Values } else { self.want };
-        let plan = path.plan(want, self.sets, self.rows);
+        let plan = path.plan(want, self.lanes);
         for lanes in lanes.chunks((MOST_RESULTS / plan.outputs().max(1)).max(1)) {
             self.run_plan(path, plan, lanes);
         }
@@ -264,12 +272,13 @@ impl<'a> Call<'a> {
             params: self.params,
             numbers: self.model.numbers,
             columns: self.columns,
-            rows: self.rows,
+            lanes: self.lanes,
+            places: &work.places,
             row_bits: &work.row_bits,
             row_starts: &work.row_starts,
             choices: self.model.choices(),
         };
-        plan.run(lanes, self.rows, &source, self.model.options.threads, &mut work.stages, &mut work.results);
+        plan.run(lanes, self.lanes.rows, &source, self.model.options.threads, &mut work.stages, &mut work.results);
         let width = plan.outputs();
         let texts = width - path.text_width();
         let results = std::mem::take(&mut work.results);
@@ -293,7 +302,7 @@ impl<'a> Call<'a> {
     /// Takes what a lane printed, if it did and if that is wanted.
     fn keep_output(&mut self, path: &Arc<Path>, lane: usize, numbers: &[u64]) {
         let wanted = self.model.options.output && !path.printed.text.is_empty();
-        if wanted && !self.batch.printed.store(path, lane, self.sets * self.rows, numbers) {
+        if wanted && !self.batch.printed.store(path, lane, self.lanes.count(), numbers) {
             self.batch.unkept += 1;
         }
     }
@@ -342,9 +351,9 @@ impl<'a> Call<'a> {
                 lanes.reverse();
                 return Some(Found { id, path, recorded: false });
             }
-            let (set, n) = (lane / self.rows, model.numbers);
-            let row = self.row(lane % self.rows);
-            let choices = model.choices().at(set as u64, (lane % self.rows) as u64);
+            let ((set, row_number), n) = (self.lanes.of(lane), model.numbers);
+            let row = self.row(row_number);
+            let choices = model.choices().at(set as u64, row_number as u64);
             let (path, failure) = match model.record(&self.params[set * n..(set + 1) * n], &row, choices) {
                 Walk::Done(path) => (Some(Arc::new(path)), None),
                 Walk::Failed(failure, path) => (path.map(Arc::new), Some(failure)),

@@ -1,6 +1,7 @@
 //! Paths: what one walk of a program recorded, as plans.
 
 use super::printed::{self, fill};
+use super::source::Lanes;
 use super::{Model, Want};
 use crate::binding;
 use crate::datum::Datum;
@@ -8,7 +9,7 @@ use crate::decisions::Decisions;
 use crate::interpreter::{self, Failure, Interpreter};
 use crate::report::Report;
 use dmci_data::{Diagnostic, Origin};
-use dmci_exec::Staged;
+use dmci_exec::{Code, Staged};
 use dmci_ops::{Build, Op};
 use dmci_tape::{NodeId, Recorder, Tape, gradient, scalar_adjoints, tangents};
 use dmci_vm::Vm;
@@ -39,6 +40,7 @@ pub(super) struct Path {
     keeps_output: bool,
     /// The error that the path ends with, if it does, and its message.
     failure: Option<(Report, LaneText)>,
+    code: Code,
     tapes: [OnceLock<Tape>; 3],
     /// By what is wanted, and by whether values are staged by set and by row.
     plans: [OnceLock<Staged>; 12],
@@ -100,11 +102,12 @@ impl Path {
 
     /// The plan that computes what is wanted: all outputs; then the derivatives of each by all
     /// numbers; then the second derivatives of each.
-    pub fn plan(&self, want: Want, sets: usize, rows: usize) -> &Staged {
+    pub fn plan(&self, want: Want, lanes: Lanes) -> &Staged {
         // A stage pays if several lanes share its values.
-        let (by_set, by_row) = (self.passes.stage && rows > 1, self.passes.stage && sets > 1);
+        let stage = self.passes.stage && !lanes.paired;
+        let (by_set, by_row) = (stage && lanes.rows > 1, stage && lanes.sets > 1);
         let which = want as usize * 4 + by_set as usize * 2 + by_row as usize;
-        self.plans[which].get_or_init(|| Staged::new(self.tape(want), by_set, by_row))
+        self.plans[which].get_or_init(|| Staged::new(self.tape(want), by_set, by_row).with_code(self.code))
     }
 
     fn tape(&self, want: Want) -> &Tape {
@@ -196,6 +199,7 @@ impl Model {
             outputs: Vec::new(),
             params: Vec::new(),
             passes: self.options.passes,
+            code: self.options.code,
             used: AtomicU64::new(0),
             printed,
             keeps_output: self.options.output,

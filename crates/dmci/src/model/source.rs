@@ -1,0 +1,113 @@
+//! Where lanes find their numbers.
+
+use super::Column;
+use dmci_exec::Leaves;
+use dmci_vm::traced::Choices;
+
+/// How lanes are made of parameter sets and rows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lanes {
+    pub sets: usize,
+    pub rows: usize,
+    /// Each set has one row; otherwise each has all rows.
+    pub paired: bool,
+}
+
+impl Lanes {
+    pub fn count(self) -> usize {
+        if self.paired { self.rows } else { self.sets * self.rows }
+    }
+
+    /// The set and the row of a lane.
+    pub fn of(self, lane: usize) -> (usize, usize) {
+        match self {
+            _ if self.paired => (lane, lane),
+            Lanes { rows: 1, .. } => (lane, 0),
+            Lanes { sets: 1, .. } => (0, lane),
+            _ => (lane / self.rows, lane % self.rows),
+        }
+    }
+}
+
+/// Where the numbers of an input are: in which column, how far into a row, how many a row has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub column: u32,
+    pub at: u32,
+    pub width: u32,
+}
+
+/// Where the lanes of a call find their numbers.
+pub(super) struct Source<'a> {
+    pub params: &'a [f64],
+    pub numbers: usize,
+    pub columns: &'a [Column],
+    pub lanes: Lanes,
+    pub places: &'a [Place],
+    pub row_bits: &'a [u64],
+    pub row_starts: &'a [usize],
+    pub choices: Choices,
+}
+
+impl Source<'_> {
+    /// A number of each row, one after the other at some distance, if the columns are plain.
+    fn numbers_of(&self, input: usize) -> Option<(&[f64], usize, usize)> {
+        let place = self.places.get(input)?;
+        match &self.columns[place.column as usize] {
+            Column::Reals(list) | Column::Shaped(_, list) => Some((list, place.at as usize, place.width as usize)),
+            Column::Data(_) => None,
+        }
+    }
+}
+
+impl Leaves for Source<'_> {
+    fn leaf(&self, lane: usize, leaf: usize) -> u64 {
+        let (set, row) = self.lanes.of(lane);
+        if leaf < self.numbers {
+            return self.params[set * self.numbers + leaf].to_bits();
+        }
+        let input = leaf - self.numbers;
+        if let Some((list, at, width)) = self.numbers_of(input) {
+            return list[row * width + at].to_bits();
+        }
+        let bits = match self.row_starts.get(row) {
+            Some(&start) => &self.row_bits[start..*self.row_starts.get(row + 1).unwrap_or(&self.row_bits.len())],
+            None => &[],
+        };
+        let inputs = if self.row_starts.is_empty() { self.places.len() } else { bits.len() };
+        // Behind the inputs come the temperature and the noise of soft choices.
+        if input >= inputs {
+            return self.choices.at(set as u64, row as u64).leaf(input - inputs).to_bits();
+        }
+        bits[input]
+    }
+
+    fn fill(&self, lanes: &[usize], leaf: usize, row: &mut [u64]) {
+        let (list, at, width, by_set) = match leaf.checked_sub(self.numbers) {
+            None => (self.params, leaf, self.numbers, true),
+            Some(input) => match self.numbers_of(input) {
+                Some((list, at, width)) => (list, at, width, false),
+                None => return row.iter_mut().zip(lanes).for_each(|(x, &lane)| *x = self.leaf(lane, leaf)),
+            },
+        };
+        let [Some(&first), Some(&last)] = [lanes.first(), lanes.last()] else { return };
+        let each = self.lanes.paired || if by_set { self.lanes.rows == 1 } else { self.lanes.sets == 1 };
+        let same = !self.lanes.paired && if by_set { self.lanes.sets == 1 } else { self.lanes.rows == 1 };
+        if same {
+            row.fill(list[at].to_bits());
+        } else if each && last - first + 1 == lanes.len() {
+            // Lanes are in order, so these are neighbours.
+            if width == 1 {
+                row.iter_mut().zip(&list[first..]).for_each(|(x, y)| *x = y.to_bits());
+            } else {
+                let from = list[first * width + at..].iter().step_by(width);
+                row.iter_mut().zip(from).for_each(|(x, y)| *x = y.to_bits());
+            }
+        } else {
+            for (x, &lane) in row.iter_mut().zip(lanes) {
+                let (set, r) = self.lanes.of(lane);
+                *x = list[(if by_set { set } else { r }) * width + at].to_bits();
+            }
+        }
+    }
+}
