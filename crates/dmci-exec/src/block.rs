@@ -16,10 +16,38 @@ const BLOCK: usize = 256;
 const BLOCK_WORDS: usize = 10 << 17;
 
 /// Work, in operations on single numbers, below which threads do not pay.
-const WORTH_A_THREAD: usize = 1 << 20;
+pub(crate) const WORTH_A_THREAD: usize = 1 << 20;
 
 /// No guard failed.
 pub const STAYED: u32 = u32::MAX;
+
+/// Some lanes: neighbours, or any in a list.
+#[derive(Clone, Copy, Debug)]
+pub enum Which<'a> {
+    /// So many lanes from the first on.
+    Range(usize, usize),
+    /// These, in order.
+    List(&'a [usize]),
+}
+
+impl Which<'_> {
+    /// How many there are.
+    pub fn count(self) -> usize {
+        match self {
+            Which::Range(_, count) => count,
+            Which::List(list) => list.len(),
+        }
+    }
+
+    /// A row with what a function gives for each lane.
+    #[inline]
+    pub fn fill(self, row: &mut [u64], f: impl Fn(usize) -> u64) {
+        match self {
+            Which::Range(first, _) => row.iter_mut().enumerate().for_each(|(i, slot)| *slot = f(first + i)),
+            Which::List(list) => row.iter_mut().zip(list).for_each(|(slot, &lane)| *slot = f(lane)),
+        }
+    }
+}
 
 /// Where lanes find their leaves.
 pub trait Leaves: Sync {
@@ -31,8 +59,8 @@ pub trait Leaves: Sync {
     }
 
     /// The same number of several lanes.
-    fn fill(&self, lanes: &[usize], leaf: usize, row: &mut [u64]) {
-        row.iter_mut().zip(lanes).for_each(|(slot, &lane)| *slot = self.leaf(lane, leaf));
+    fn fill(&self, which: Which<'_>, leaf: usize, row: &mut [u64]) {
+        which.fill(row, |lane| self.leaf(lane, leaf));
     }
 }
 
@@ -45,14 +73,15 @@ pub struct Results {
     pub failed: Vec<u32>,
 }
 
+/// Memory of a thread, used again.
 #[derive(Default)]
-struct Workspace {
+pub(crate) struct Workspace {
     rows: Vec<u64>,
-    loops: Vec<LoopSpace>,
+    pub loops: Vec<LoopSpace>,
     /// Lanes that have left the path before a loop.
-    left: Vec<u32>,
-    scratch: Scratch,
-    native: NativeSpace,
+    pub left: Vec<u32>,
+    pub scratch: Scratch,
+    pub native: NativeSpace,
 }
 
 /// Rows of lanes that steps work on.
@@ -68,7 +97,7 @@ pub(crate) struct Frame<'a> {
 }
 
 thread_local! {
-    static WORKSPACE: RefCell<Workspace> = RefCell::default();
+    pub(crate) static WORKSPACE: RefCell<Workspace> = RefCell::default();
 }
 
 impl Plan {
@@ -88,8 +117,7 @@ impl Plan {
         let block = |((which, outputs), failed): ((&[usize], &mut [u64]), &mut [u32])| {
             WORKSPACE.with_borrow_mut(|workspace| {
                 if let Some(code) = code {
-                    let Workspace { native, loops, scratch, .. } = workspace;
-                    return self.run_code(code, native, (loops, scratch), (which, leaves), outputs, failed);
+                    return self.run_listed(code, workspace, which, leaves, outputs, failed);
                 }
                 let rows = self.slots * width;
                 if workspace.rows.len() < rows {
@@ -128,7 +156,7 @@ impl Plan {
                 Step::Leaf { d, first, count, real } => {
                     for e in 0..count as usize {
                         let row = &mut rows[(d as usize + e) * width..][..n];
-                        leaves.fill(which, first as usize + e, row);
+                        leaves.fill(Which::List(which), first as usize + e, row);
                         if real && self.single {
                             row.iter_mut().for_each(|bits| *bits = single(*bits));
                         } else if real {
@@ -197,14 +225,7 @@ impl Plan {
         }
     }
 
-    fn tensor_step(
-        &self,
-        step: &TensorStep,
-        rows: &mut [u64],
-        width: usize,
-        n: usize,
-        scratch: &mut Scratch,
-    ) {
+    fn tensor_step(&self, step: &TensorStep, rows: &mut [u64], width: usize, n: usize, scratch: &mut Scratch) {
         let count = step.shape.len();
         let (target, others) = Rows::split(rows, step.d as usize, count, width);
         match &step.kind {

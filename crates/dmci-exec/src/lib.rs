@@ -9,8 +9,10 @@ mod native;
 mod plan;
 mod stage;
 mod sum;
+mod target;
 
-pub use block::{Leaves, Results, STAYED};
+pub use block::{Leaves, Results, STAYED, Which};
 pub use plan::{Code, Plan};
 pub use stage::{StageResults, Staged};
 pub use sum::{RowSum, sum_rows};
+pub use target::Target;

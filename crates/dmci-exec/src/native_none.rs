@@ -1,9 +1,9 @@
 //! No machine code for this processor: the block interpreter runs everything.
 
-use crate::block::Leaves;
-use crate::loops::LoopSpace;
+use crate::block::{Leaves, Workspace};
 use crate::plan::{Code, Plan};
-use dmci_ops::linalg::Scratch;
+use crate::target::Target;
+use std::sync::Mutex;
 
 /// Only what was asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,15 +23,26 @@ impl Plan {
         None
     }
 
-    pub(crate) fn run_code(
+    pub(crate) fn run_listed(
         &self,
         code: &Compiled,
-        _: &mut NativeSpace,
-        _: (&mut Vec<LoopSpace>, &mut Scratch),
-        _: (&[usize], &impl Leaves),
+        _: &mut Workspace,
+        _: &[usize],
+        _: &impl Leaves,
         _: &mut [u64],
         _: &mut [u32],
     ) {
         match *code {}
+    }
+
+    pub(crate) fn run_all(
+        &self,
+        _: usize,
+        _: &impl Leaves,
+        _: usize,
+        _: Target<'_>,
+        _: &Mutex<Vec<(u32, usize)>>,
+    ) -> bool {
+        false
     }
 }

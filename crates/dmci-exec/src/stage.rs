@@ -4,10 +4,12 @@
 //! The tape is cut into up to three. A value that a later stage needs is a result of its own stage
 //! and a leaf of the last one. Nothing is computed differently, so no bit changes.
 
-use crate::block::{Leaves, Results, STAYED};
+use crate::block::{Leaves, Results, STAYED, Which};
 use crate::plan::{Code, Plan};
+use crate::target::Target;
 use dmci_ops::Type;
 use dmci_tape::{Guard, Leaf, LeafKind, LoopKind, Node, NodeId, Rebuild, Tape};
+use std::sync::Mutex;
 
 /// What a value depends on: nothing, the parameters, the data, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,17 +127,7 @@ impl Staged {
             represent(which, |lane| lane % rows, which_rows, at_row);
             stage.plan.run(which_rows, leaves, threads, row_results);
         }
-        let from_sets = self.sets.as_ref().map_or(0, |s| s.plan.outputs());
-        let from_rows = self.rows.as_ref().map_or(0, |s| s.plan.outputs());
-        let source = WithStages {
-            leaves,
-            count: self.leaves,
-            rows,
-            sets: (&set_results.outputs, at_set, from_sets),
-            row_values: (&row_results.outputs, at_row, from_rows),
-            set_guards: if self.sets.is_some() { (&set_results.failed, at_set) } else { (&[], &[]) },
-            row_guards: if self.rows.is_some() { (&row_results.failed, at_row) } else { (&[], &[]) },
-        };
+        let source = self.source(leaves, rows, (set_results, at_set), (row_results, at_row));
         self.lanes.plan.run(which, &source, threads, results);
         for (failed, &lane) in results.failed.iter_mut().zip(which) {
             if *failed != STAYED {
@@ -147,6 +139,69 @@ impl Staged {
             if let Some(stage) = &self.rows {
                 *failed = (*failed).min(stage.guard(row_results.failed[at_row[lane % rows] as usize]));
             }
+        }
+    }
+}
+
+impl Staged {
+    /// Runs all stages for all lanes, `sets` times `rows` of them, or `rows` pairs if there are no stages,
+    /// and gives the results to the target; `left` gets guards that failed, with their lanes. False, and
+    /// nothing done, if there is no machine code for it, or results that the target does not take.
+    #[allow(clippy::too_many_arguments)]
+    pub fn run_all(
+        &self,
+        lanes: usize,
+        rows: usize,
+        leaves: &impl Leaves,
+        threads: usize,
+        stages: &mut StageResults,
+        target: Target<'_>,
+        left: &mut Vec<(u32, usize)>,
+    ) -> bool {
+        let guarded = |stage: &Option<Stage>| stage.as_ref().is_some_and(|s| !s.guards.is_empty());
+        if target.width() != self.outputs() || guarded(&self.sets) || guarded(&self.rows) {
+            return false;
+        }
+        let StageResults { sets: set_results, rows: row_results, which_sets, which_rows, at_set, at_row } = stages;
+        let represent = |which: &mut Vec<usize>, at: &mut Vec<u32>, count: usize, step: usize| {
+            which.clear();
+            which.extend((0..count).map(|k| k * step));
+            at.clear();
+            at.extend(0..count as u32);
+        };
+        if let Some(stage) = &self.sets {
+            represent(which_sets, at_set, lanes / rows, rows);
+            stage.plan.run(which_sets, leaves, threads, set_results);
+        }
+        if let Some(stage) = &self.rows {
+            represent(which_rows, at_row, rows, 1);
+            stage.plan.run(which_rows, leaves, threads, row_results);
+        }
+        let source = self.source(leaves, rows, (set_results, at_set), (row_results, at_row));
+        let found = Mutex::new(std::mem::take(left));
+        let done = self.lanes.plan.run_all(lanes, &source, threads, target, &found);
+        *left = found.into_inner().unwrap_or_else(|e| e.into_inner());
+        left.iter_mut().for_each(|(guard, _)| *guard = self.lanes.guards[*guard as usize]);
+        done
+    }
+
+    fn source<'a, L>(
+        &self,
+        leaves: &'a L,
+        rows: usize,
+        sets: (&'a Results, &'a [u32]),
+        row_values: (&'a Results, &'a [u32]),
+    ) -> WithStages<'a, L> {
+        let from_sets = self.sets.as_ref().map_or(0, |s| s.plan.outputs());
+        let from_rows = self.rows.as_ref().map_or(0, |s| s.plan.outputs());
+        WithStages {
+            leaves,
+            count: self.leaves,
+            rows,
+            sets: (&sets.0.outputs, sets.1, from_sets),
+            row_values: (&row_values.0.outputs, row_values.1, from_rows),
+            set_guards: if self.sets.is_some() { (&sets.0.failed, sets.1) } else { (&[], &[]) },
+            row_guards: if self.rows.is_some() { (&row_values.0.failed, row_values.1) } else { (&[], &[]) },
         }
     }
 }
@@ -220,6 +275,30 @@ impl<L: Leaves> Leaves for WithStages<'_, L> {
         let staged = staged - width;
         let (bits, at, width) = self.row_values;
         bits[at[lane % self.rows] as usize * width + staged]
+    }
+
+    fn fill(&self, which: Which<'_>, leaf: usize, row: &mut [u64]) {
+        let Some(staged) = leaf.checked_sub(self.count) else { return self.leaves.fill(which, leaf, row) };
+        let (bits, at, width) = self.sets;
+        if staged < width {
+            // Lanes in a row mostly belong to the same set.
+            if let Which::Range(first, count) = which
+                && count > 0
+                && first / self.rows == (first + count - 1) / self.rows
+            {
+                return row.fill(bits[at[first / self.rows] as usize * width + staged]);
+            }
+            return which.fill(row, |lane| bits[at[lane / self.rows] as usize * width + staged]);
+        }
+        let staged = staged - width;
+        let (bits, at, width) = self.row_values;
+        if let Which::Range(first, count) = which
+            && first + count <= self.rows
+        {
+            let from = bits[at[first] as usize * width + staged..].iter().step_by(width);
+            return row.iter_mut().zip(from).for_each(|(slot, &bits)| *slot = bits);
+        }
+        which.fill(row, |lane| bits[at[lane % self.rows] as usize * width + staged]);
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct Compiled {
     /// Lanes from one row to the next, and lanes that are worked on together.
     pub(super) width: usize,
     pub(super) step: usize,
+    /// Whether there are guards.
+    pub(super) guarded: bool,
     /// Bytes for values that do not fit into registers.
     pub(super) spill_bytes: usize,
 }
@@ -66,6 +68,7 @@ impl Compiled {
             start = end;
             // What is in registers does not outlive a function.
             lowering.values.fill(None);
+            lowering.builder.forget();
         }
         let end = lowering.builder.instructions.len();
         if end > start {
@@ -85,7 +88,8 @@ impl Compiled {
         // From here on the memory can be executed and no longer written.
         let code = memory.make_exec().ok()?;
         let rows = output_rows + plan.outputs;
-        Some(Compiled { code, parts, leaf_rows, output_rows, rows, width, step: 4 * interleave, spill_bytes })
+        let guarded = plan.steps.iter().any(|step| matches!(step, Step::Guard { .. }));
+        Some(Compiled { code, parts, leaf_rows, output_rows, rows, width, step: 4 * interleave, guarded, spill_bytes })
     }
 
     /// Runs code over the first `lanes` lanes, which are a multiple of `step`.

@@ -7,7 +7,7 @@ use dmci_ops::arith::{Arith, Slow};
 use rustc_hash::FxHashMap;
 
 /// A vector of lanes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Value(pub u32);
 
 pub(super) const NONE: Value = Value(u32::MAX);
@@ -64,6 +64,23 @@ pub(super) struct Builder {
     pub homes: Vec<Home>,
     pub constants: Vec<u64>,
     by_bits: FxHashMap<u64, Value>,
+    /// Equal instructions are made once, as parts of different kernels often are.
+    pub merging: bool,
+    known: FxHashMap<(u64, [Value; 3]), Value>,
+}
+
+/// What makes two instructions equal, besides operands; `None` if they must not be merged.
+fn key(action: Action) -> Option<u64> {
+    let of = |op: Opcode| u64::from_le_bytes([op.map, op.prefix, op.wide as u8, op.code, 0, 0, 0, 0]);
+    Some(match action {
+        Action::Binary(op, _) => of(op) | 1 << 32,
+        Action::Compare(how) => 2 << 32 | how as u64,
+        Action::Unary(op, byte) => of(op) | 3 << 32 | (byte.map_or(0, |b| b as u64 + 1)) << 40,
+        Action::Shift(extension, by) => 4 << 32 | (extension as u64) << 8 | by as u64,
+        Action::Blend => 5 << 32,
+        Action::Fused { negated } => 6 << 32 | negated as u64,
+        _ => return None,
+    })
 }
 
 const fn map2(code: u8) -> Opcode {
@@ -95,9 +112,27 @@ impl Builder {
     }
 
     pub fn push(&mut self, action: Action, operands: &[Value]) -> Value {
+        if self.merging
+            && let Some(key) = key(action)
+        {
+            let mut all = [NONE; 3];
+            all[..operands.len()].copy_from_slice(operands);
+            if let Some(&known) = self.known.get(&(key, all)) {
+                return known;
+            }
+            let result = self.value(Home::Nowhere);
+            self.effect(action, operands, result);
+            self.known.insert((key, all), result);
+            return result;
+        }
         let result = self.value(Home::Nowhere);
         self.effect(action, operands, result);
         result
+    }
+
+    /// Forgets what was made: it is not at hand behind this point.
+    pub fn forget(&mut self) {
+        self.known.clear();
     }
 
     /// An instruction without a result.

@@ -26,6 +26,28 @@ pub(super) struct Formed {
     pub form: Form,
 }
 
+/// Whether an operation is a kernel of many instructions.
+fn has_kernel(op: Op) -> bool {
+    use Op::*;
+    matches!(
+        op,
+        Exp | Expm1
+            | Log
+            | Log1p
+            | Sin
+            | Cos
+            | Tan
+            | Sinh
+            | Cosh
+            | Tanh
+            | Sigmoid
+            | Softplus
+            | Pow
+            | PowBase
+            | PowExponent
+    )
+}
+
 impl Builder {
     /// The value with the bits that the block interpreter would have.
     pub fn exact_bits(&mut self, x: Formed) -> Value {
@@ -52,7 +74,10 @@ impl Builder {
     /// An operation.
     pub fn operation(&mut self, op: Op, args: [Formed; 3], single: bool) -> Formed {
         let [a, b, c] = args;
-        let value = match self.inline(op, a, b, c) {
+        self.merging = has_kernel(op);
+        let value = self.inline(op, a, b, c);
+        self.merging = false;
+        let value = match value {
             Some(value) => value,
             None => return self.called(op, args),
         };

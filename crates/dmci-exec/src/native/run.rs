@@ -1,13 +1,12 @@
 //! When plans are compiled, and how they are run.
 
 use super::compile::{Compiled, Part};
-use crate::block::{Frame, Leaves, STAYED};
-use crate::loops::LoopSpace;
+use crate::block::{Frame, Leaves, STAYED, WORKSPACE, WORTH_A_THREAD, Which, Workspace};
 use crate::plan::{Code, Plan};
-use dmci_ops::linalg::Scratch;
+use crate::target::Target;
 use dmci_ops::real::has_wide_fma;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 /// Lanes that are worked on together, unless rows get too long.
 const BLOCK: usize = 256;
@@ -22,6 +21,9 @@ const COMPILE_PLAN: u32 = 1000;
 
 /// Lanes that the code for few lanes takes at once.
 const FEW: usize = 4;
+
+/// Lanes between the rows of a block, so that they do not begin at the same place of a page.
+const PADDING: usize = 8;
 
 /// The code of a plan, made when it has been used enough.
 #[derive(Debug, Default)]
@@ -46,7 +48,7 @@ impl PartialEq for Native {
     }
 }
 
-/// Sixteen lanes, aligned.
+/// Eight words, aligned.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 struct Line([u64; 8]);
@@ -56,18 +58,6 @@ struct Line([u64; 8]);
 pub(crate) struct NativeSpace {
     lines: Vec<Line>,
     failed: Vec<u32>,
-}
-
-impl NativeSpace {
-    /// So many words, aligned.
-    fn words(&mut self, count: usize) -> &mut [u64] {
-        let lines = count.div_ceil(8);
-        if self.lines.len() < lines {
-            self.lines.resize(lines, Line([0; 8]));
-        }
-        // SAFETY: a line is eight words and nothing else.
-        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), lines * 8) }
-    }
 }
 
 impl Plan {
@@ -97,10 +87,10 @@ impl Plan {
             return Compiled::new(self, FEW, 1);
         }
         let interleave = self.interleave();
-        let rows = self.leaves + self.outputs + if self.tensors.is_empty() && self.loops.is_empty() { 0 } else { self.slots };
+        let rows =
+            self.leaves + self.outputs + if self.tensors.is_empty() && self.loops.is_empty() { 0 } else { self.slots };
         let lanes = (BLOCK_WORDS / rows.max(1)).next_power_of_two().clamp(32, BLOCK);
-        // Rows do not begin at the same place of a page.
-        Compiled::new(self, lanes + 8, interleave)
+        Compiled::new(self, lanes + PADDING, interleave)
     }
 
     /// How many vectors are worked on at once.
@@ -111,51 +101,134 @@ impl Plan {
         2
     }
 
-    /// Runs the code over lanes: gathers leaves, runs all parts, spreads outputs.
-    pub(crate) fn run_code(
+    /// Lanes of a block.
+    fn most(code: &Compiled) -> usize {
+        if code.width > FEW { code.width - PADDING } else { FEW }
+    }
+
+    /// Runs the code over one block of lanes: gathers leaves and runs all parts. Rows have the results.
+    fn run_block_code<'w>(
         &self,
         code: &Compiled,
-        space: &mut NativeSpace,
-        (loops, scratch): (&mut Vec<LoopSpace>, &mut Scratch),
-        (which, leaves): (&[usize], &impl Leaves),
-        outputs: &mut [u64],
-        failed: &mut [u32],
-    ) {
-        let most = code.width - if code.width > FEW { 8 } else { 0 };
-        let row_words = code.rows * code.width;
-        space.failed.resize(most.max(space.failed.len()), STAYED);
-        let mut marks = std::mem::take(&mut space.failed);
-        let (rows, spills) =
-            space.words(row_words + code.spill_bytes / 8 + 8).split_at_mut(row_words.next_multiple_of(4));
-        let blocks = which.chunks(most).zip(outputs.chunks_mut(most * self.outputs.max(1)));
-        for ((which, outputs), failed) in blocks.zip(failed.chunks_mut(most)) {
-            let n = which.len();
-            let padded = n.next_multiple_of(code.step);
-            for leaf in 0..self.leaves {
-                let row = &mut rows[(code.leaf_rows + leaf) * code.width..][..padded];
-                leaves.fill(which, leaf, &mut row[..n]);
-                // Lanes that nobody asked for do what the last one does.
-                let last = row[n - 1];
-                row[n..].fill(last);
-            }
+        workspace: &'w mut Workspace,
+        which: Which<'_>,
+        leaves: &impl Leaves,
+    ) -> (&'w [u64], &'w [u32]) {
+        let Workspace { native, loops, scratch, .. } = workspace;
+        let NativeSpace { lines, failed: marks } = native;
+        let most = Self::most(code);
+        if marks.len() < most {
+            marks.resize(most, STAYED);
+        }
+        let row_words = (code.rows * code.width).next_multiple_of(8);
+        let (rows, spills) = words(lines, row_words + code.spill_bytes.div_ceil(8)).split_at_mut(row_words);
+        let n = which.count();
+        let padded = n.next_multiple_of(code.step);
+        for leaf in 0..self.leaves {
+            let row = &mut rows[(code.leaf_rows + leaf) * code.width..][..padded];
+            leaves.fill(which, leaf, &mut row[..n]);
+            // Lanes that nobody asked for do what the last one does.
+            let last = row[n - 1];
+            row[n..].fill(last);
+        }
+        if code.guarded {
             marks[..padded].fill(STAYED);
-            for part in &code.parts {
-                match *part {
-                    Part::Code(at) => code.call(at, rows, padded, &mut marks, spills),
-                    Part::Step(i) => {
-                        let mut frame = Frame { rows, width: code.width, lanes: padded, loops, scratch };
-                        self.step(&self.steps[i], &mut frame, &mut marks[..padded]);
-                    }
-                }
-            }
-            failed.copy_from_slice(&marks[..n]);
-            for k in 0..self.outputs {
-                let row = &rows[(code.output_rows + k) * code.width..][..n];
-                for (lane, &bits) in row.iter().enumerate() {
-                    outputs[lane * self.outputs + k] = bits;
+        }
+        for part in &code.parts {
+            match *part {
+                Part::Code(at) => code.call(at, rows, padded, marks, spills),
+                Part::Step(i) => {
+                    let mut frame = Frame { rows, width: code.width, lanes: padded, loops, scratch };
+                    self.step(&self.steps[i], &mut frame, &mut marks[..padded]);
                 }
             }
         }
-        space.failed = marks;
+        (&rows[code.output_rows * code.width..], &marks[..n])
     }
+
+    /// Runs the code over lanes in a list.
+    pub(crate) fn run_listed(
+        &self,
+        code: &Compiled,
+        workspace: &mut Workspace,
+        which: &[usize],
+        leaves: &impl Leaves,
+        outputs: &mut [u64],
+        failed: &mut [u32],
+    ) {
+        let most = Self::most(code);
+        let blocks = which.chunks(most).zip(outputs.chunks_mut(most * self.outputs.max(1)));
+        for ((which, outputs), failed) in blocks.zip(failed.chunks_mut(most)) {
+            let (rows, marks) = self.run_block_code(code, workspace, Which::List(which), leaves);
+            if code.guarded {
+                failed.copy_from_slice(marks);
+            }
+            for k in 0..self.outputs {
+                let row = &rows[k * code.width..][..which.len()];
+                let places = outputs[k..].iter_mut().step_by(self.outputs);
+                places.zip(row).for_each(|(place, &bits)| *place = bits);
+            }
+        }
+    }
+
+    /// Runs all of so many lanes and gives their results to the target; `left` gets guards that
+    /// failed, with their lanes. False, and nothing done, if there is no code for it.
+    pub(crate) fn run_all(
+        &self,
+        lanes: usize,
+        leaves: &impl Leaves,
+        threads: usize,
+        target: Target<'_>,
+        left: &Mutex<Vec<(u32, usize)>>,
+    ) -> bool {
+        let Some(code) = self.code_for(lanes) else { return false };
+        let threads = if self.work() * lanes > WORTH_A_THREAD { threads } else { 1 };
+        self.run_range(code, (0, lanes), leaves, threads, target, left);
+        true
+    }
+
+    fn run_range(
+        &self,
+        code: &Compiled,
+        (first, lanes): (usize, usize),
+        leaves: &impl Leaves,
+        threads: usize,
+        mut target: Target<'_>,
+        left: &Mutex<Vec<(u32, usize)>>,
+    ) {
+        let most = Self::most(code);
+        // Halves until each thread has several parts.
+        if threads > 1 && lanes >= 2 * most {
+            let half = (lanes / 2).next_multiple_of(most);
+            let (one, other) = target.split(half);
+            let (few, many) = (threads / 2, threads - threads / 2);
+            rayon::join(
+                || self.run_range(code, (first, half), leaves, many, one, left),
+                || self.run_range(code, (first + half, lanes - half), leaves, few, other, left),
+            );
+            return;
+        }
+        WORKSPACE.with_borrow_mut(|workspace| {
+            for start in (0..lanes).step_by(most) {
+                let n = most.min(lanes - start);
+                let (rows, marks) = self.run_block_code(code, workspace, Which::Range(first + start, n), leaves);
+                target.put(start, |k| &rows[k * code.width..][..n]);
+                if code.guarded && marks.iter().any(|&mark| mark != STAYED) {
+                    let gone = marks.iter().enumerate().filter(|m| *m.1 != STAYED);
+                    let mut left = left.lock().unwrap_or_else(|e| e.into_inner());
+                    left.extend(gone.map(|(lane, &guard)| (guard, first + start + lane)));
+                }
+            }
+        });
+    }
+}
+
+/// So many words, aligned.
+fn words(lines: &mut Vec<Line>, count: usize) -> &mut [u64] {
+    let needed = count.div_ceil(8);
+    if lines.len() < needed {
+        lines.resize(needed, Line([0; 8]));
+    }
+    // SAFETY: a line is eight words and nothing else.
+    unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), needed * 8) }
 }

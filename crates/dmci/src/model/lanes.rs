@@ -9,7 +9,7 @@ use crate::datum::Datum;
 use crate::interpreter::Failure;
 use crate::report::Report;
 use dmci_data::Diagnostic;
-use dmci_exec::{Results, STAYED, StageResults, Staged};
+use dmci_exec::{Results, STAYED, StageResults, Staged, Target};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -101,8 +101,8 @@ struct Found {
     recorded: bool,
 }
 
+/// Every lane is given its results, or NaN if it fails.
 fn refill(list: &mut Vec<f64>, len: usize) {
-    list.clear();
     list.resize(len, f64::NAN);
 }
 
@@ -136,10 +136,10 @@ impl<'a> Call<'a> {
         if self.columns.iter().all(|c| matches!(c, Column::Reals(_))) {
             let places = (0..self.columns.len()).map(|c| Place { column: c as u32, at: 0, width: 1 });
             work.places.extend(places);
-            self.run_group(Origin::Reals, 0..self.lanes.count());
+            self.run_from(Origin::Reals);
         } else if !self.columns.iter().any(|c| matches!(c, Column::Data(_))) {
             let origin = self.shaped();
-            self.run_group(origin, 0..self.lanes.count());
+            self.run_from(origin);
         } else {
             let groups = self.groups();
             for (signature, rows) in groups.order.iter().map(|&g| &groups.groups[g]) {
@@ -218,12 +218,65 @@ impl<'a> Call<'a> {
         self.columns.iter().map(datum).collect()
     }
 
+    fn run_from(&mut self, origin: Origin) {
+        if !self.run_all(&origin) {
+            self.run_group(origin, 0..self.lanes.count());
+        }
+    }
+
+    /// All lanes at once through the path that the first one takes, if it has machine code and gives
+    /// numbers and nothing else. Lanes that leave it go on as always.
+    fn run_all(&mut self, origin: &Origin) -> bool {
+        let (model, lanes) = (self.model, self.lanes);
+        let known = model.paths.read().unwrap_or_else(|e| e.into_inner()).find(origin, self.call);
+        let Some((id, path)) = known else { return false };
+        if path.fails() || path.text_width() > 0 || model.options.output && !path.printed.text.is_empty() {
+            return false;
+        }
+        let plan = path.plan(self.want, lanes);
+        let Batch { values, gradients, hessians, work, .. } = &mut *self.batch;
+        let (outputs, n) = (model.options.outputs, model.numbers);
+        let [first, second] = [gradients.is_empty(), hessians.is_empty()].map(|empty| !empty as usize);
+        let target =
+            Target::new([(values, outputs), (gradients, first * outputs * n), (hessians, second * outputs * n * n)]);
+        let source = Source {
+            params: self.params,
+            numbers: n,
+            columns: self.columns,
+            lanes,
+            places: &work.places,
+            row_bits: &work.row_bits,
+            row_starts: &work.row_starts,
+            choices: model.choices(),
+        };
+        work.left.clear();
+        let count = lanes.count();
+        let threads = model.options.threads;
+        if !plan.run_all(count, lanes.rows, &source, threads, &mut work.stages, target, &mut work.left) {
+            return false;
+        }
+        path.used.fetch_max(self.call, Ordering::Relaxed);
+        model.hits.fetch_add((count - work.left.len()) as u64, Ordering::Relaxed);
+        work.left.sort_unstable();
+        work.waiting.clear();
+        for group in work.left.chunk_by(|a, b| a.0 == b.0) {
+            work.queue.push((Origin::Edge(id, group[0].0), work.waiting.len()));
+            work.waiting.extend(group.iter().map(|g| g.1));
+        }
+        self.run_queue();
+        true
+    }
+
     fn run_group(&mut self, start: Origin, group: impl Iterator<Item = usize>) {
         let work = &mut self.batch.work;
         work.waiting.clear();
         work.waiting.extend(group);
         work.queue.push((start, 0));
-        let mut lanes = std::mem::take(&mut work.lanes);
+        self.run_queue();
+    }
+
+    fn run_queue(&mut self) {
+        let mut lanes = std::mem::take(&mut self.batch.work.lanes);
         while let Some((from, start)) = self.batch.work.queue.pop() {
             lanes.clear();
             lanes.extend(self.batch.work.waiting.drain(start..));
@@ -333,6 +386,7 @@ impl<'a> Call<'a> {
     }
 
     fn fail(&mut self, lane: usize, failure: Box<Failure>) {
+        self.store(lane, std::iter::empty());
         self.batch.failures.push((lane, failure));
     }
 

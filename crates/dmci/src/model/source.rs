@@ -1,7 +1,7 @@
 //! Where lanes find their numbers.
 
 use super::Column;
-use dmci_exec::Leaves;
+use dmci_exec::{Leaves, Which};
 use dmci_vm::traced::Choices;
 
 /// How lanes are made of parameter sets and rows.
@@ -82,32 +82,35 @@ impl Leaves for Source<'_> {
         bits[input]
     }
 
-    fn fill(&self, lanes: &[usize], leaf: usize, row: &mut [u64]) {
+    fn fill(&self, which: Which<'_>, leaf: usize, row: &mut [u64]) {
         let (list, at, width, by_set) = match leaf.checked_sub(self.numbers) {
             None => (self.params, leaf, self.numbers, true),
             Some(input) => match self.numbers_of(input) {
                 Some((list, at, width)) => (list, at, width, false),
-                None => return row.iter_mut().zip(lanes).for_each(|(x, &lane)| *x = self.leaf(lane, leaf)),
+                None => return which.fill(row, |lane| self.leaf(lane, leaf)),
             },
         };
-        let [Some(&first), Some(&last)] = [lanes.first(), lanes.last()] else { return };
-        let each = self.lanes.paired || if by_set { self.lanes.rows == 1 } else { self.lanes.sets == 1 };
-        let same = !self.lanes.paired && if by_set { self.lanes.sets == 1 } else { self.lanes.rows == 1 };
-        if same {
-            row.fill(list[at].to_bits());
-        } else if each && last - first + 1 == lanes.len() {
-            // Lanes are in order, so these are neighbours.
-            if width == 1 {
-                row.iter_mut().zip(&list[first..]).for_each(|(x, y)| *x = y.to_bits());
-            } else {
-                let from = list[first * width + at..].iter().step_by(width);
-                row.iter_mut().zip(from).for_each(|(x, y)| *x = y.to_bits());
-            }
-        } else {
-            for (x, &lane) in row.iter_mut().zip(lanes) {
-                let (set, r) = self.lanes.of(lane);
-                *x = list[(if by_set { set } else { r }) * width + at].to_bits();
-            }
+        let Lanes { sets, rows, paired } = self.lanes;
+        let (of_this, of_other) = if by_set { (sets, rows) } else { (rows, sets) };
+        match which {
+            _ if of_this == 1 => row.fill(list[at].to_bits()),
+            Which::Range(first, _) if paired || of_other == 1 => neighbours(row, &list[first * width..], at, width),
+            _ if by_set => which.fill(row, |lane| list[self.lanes.of(lane).0 * width + at].to_bits()),
+            _ => which.fill(row, |lane| list[self.lanes.of(lane).1 * width + at].to_bits()),
         }
+    }
+}
+
+/// Numbers that are so many places apart. Usual distances have loops of their own.
+fn neighbours(row: &mut [u64], list: &[f64], at: usize, width: usize) {
+    fn fixed<const W: usize>(row: &mut [u64], list: &[f64], at: usize) {
+        row.iter_mut().zip(list.chunks_exact(W)).for_each(|(x, from)| *x = from[at].to_bits());
+    }
+    match width {
+        1 => fixed::<1>(row, list, 0),
+        2 => fixed::<2>(row, list, at),
+        3 => fixed::<3>(row, list, at),
+        4 => fixed::<4>(row, list, at),
+        _ => row.iter_mut().zip(list[at..].iter().step_by(width)).for_each(|(x, from)| *x = from.to_bits()),
     }
 }
