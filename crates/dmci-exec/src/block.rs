@@ -62,6 +62,14 @@ pub trait Leaves: Sync {
     fn fill(&self, which: Which<'_>, leaf: usize, row: &mut [u64]) {
         which.fill(row, |lane| self.leaf(lane, leaf));
     }
+
+    /// The first so many numbers of several lanes, into rows of so many words.
+    fn gather(&self, which: Which<'_>, leaves: usize, rows: &mut [u64], width: usize) {
+        let n = which.count();
+        for (leaf, row) in rows.chunks_mut(width).take(leaves).enumerate() {
+            self.fill(which, leaf, &mut row[..n]);
+        }
+    }
 }
 
 /// What came out, in the order in which the lanes were given; reused between calls.

@@ -277,6 +277,14 @@ impl<L: Leaves> Leaves for WithStages<'_, L> {
         bits[at[lane % self.rows] as usize * width + staged]
     }
 
+    fn gather(&self, which: Which<'_>, leaves: usize, rows: &mut [u64], width: usize) {
+        self.leaves.gather(which, leaves.min(self.count), rows, width);
+        let n = which.count();
+        for (leaf, row) in rows.chunks_mut(width).enumerate().take(leaves).skip(self.count) {
+            self.fill(which, leaf, &mut row[..n]);
+        }
+    }
+
     fn fill(&self, which: Which<'_>, leaf: usize, row: &mut [u64]) {
         let Some(staged) = leaf.checked_sub(self.count) else { return self.leaves.fill(which, leaf, row) };
         let (bits, at, width) = self.sets;

@@ -6,6 +6,7 @@ use super::lower::{Form, Formed};
 use crate::plan::{Plan, Slot, Step, TensorKind, TensorStep};
 use dmci_ops::arith::Arith;
 use memmap2::{Mmap, MmapMut};
+use std::ops::Range;
 
 /// A part of a plan.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +26,9 @@ pub(crate) struct Compiled {
     pub(super) leaf_rows: usize,
     pub(super) output_rows: usize,
     pub(super) rows: usize,
-    /// Lanes from one row to the next, and lanes that are worked on together.
+    /// Lanes from one row to the next, lanes of a block, lanes that are worked on together.
     pub(super) width: usize,
+    pub(super) lanes: usize,
     pub(super) step: usize,
     /// Whether there are guards.
     pub(super) guarded: bool,
@@ -38,13 +40,97 @@ pub(crate) struct Compiled {
 type Function = unsafe extern "sysv64" fn(*mut u64, *const u64, *mut u32, *mut u64);
 
 impl Compiled {
-    /// Compiles a plan for rows of `width` lanes, so many vectors at a time. `None` if the system
-    /// does not allow it.
-    pub fn new(plan: &Plan, width: usize, interleave: usize) -> Option<Compiled> {
+    /// Compiles a plan for blocks of so many lanes. `None` if the system does not allow it.
+    pub fn new(plan: &Plan, lanes: usize) -> Option<Compiled> {
         let straight = plan.steps.iter().all(is_straight);
-        let slot_rows = if straight { 0 } else { plan.slots };
-        let leaf_rows = slot_rows;
+        let leaf_rows = if straight { 0 } else { plan.slots };
         let output_rows = leaf_rows + plan.leaves;
+        let lowered = Lowered::new(plan, leaf_rows, output_rows);
+        let choices: &[usize] = match lowered.builder.instructions.len() {
+            _ if lanes <= 4 => &[1],
+            0..20_000 => &[1, 2, 4],
+            _ => &[1],
+        };
+        let chain = lowered.chain();
+        let mut best: Option<(f64, Emitted)> = None;
+        for &interleave in choices {
+            let emitted = lowered.emit(plan.single, width_for(lanes), interleave);
+            let cost = cost(&emitted, chain);
+            if best.as_ref().is_none_or(|b| cost < 0.97 * b.0) {
+                best = Some((cost, emitted));
+            }
+        }
+        let (_, emitted) = best?;
+        let mut memory = MmapMut::map_anon(emitted.bytes.len()).ok()?;
+        memory.copy_from_slice(&emitted.bytes);
+        // From here on the memory can be executed and no longer written.
+        let code = memory.make_exec().ok()?;
+        Some(Compiled {
+            code,
+            parts: emitted.parts,
+            leaf_rows,
+            output_rows,
+            rows: output_rows + plan.outputs,
+            width: width_for(lanes),
+            lanes,
+            step: 4 * emitted.interleave,
+            guarded: plan.steps.iter().any(|step| matches!(step, Step::Guard { .. })),
+            spill_bytes: SPILLS_AT + emitted.spills * 32 * emitted.interleave,
+        })
+    }
+
+    /// Runs code over the first `lanes` lanes, which are a multiple of `step`.
+    pub fn call(&self, at: usize, rows: &mut [u64], lanes: usize, failed: &mut [u32], spills: &mut [u64]) {
+        debug_assert!(lanes.is_multiple_of(self.step) && lanes <= self.width && failed.len() >= lanes);
+        debug_assert!(rows.len() >= self.rows * self.width && spills.len() * 8 >= self.spill_bytes);
+        let rows = rows.as_mut_ptr();
+        // SAFETY: `at` is where a function of this type begins; it reads and writes the given rows
+        // up to the given lanes, guards of these lanes, and spills, all of which are large enough.
+        unsafe {
+            let function: Function = std::mem::transmute(self.code.as_ptr().add(at));
+            function(rows, rows.add(lanes), failed.as_mut_ptr(), spills.as_mut_ptr());
+        }
+    }
+}
+
+/// Lanes from one row to the next: rows do not begin at the same place of a page.
+fn width_for(lanes: usize) -> usize {
+    if lanes <= 4 { lanes } else { lanes + 8 }
+}
+
+/// A plan as instructions: parts with the instructions of each.
+struct Lowered {
+    builder: Builder,
+    pieces: Vec<(Part, Range<usize>)>,
+}
+
+/// Code that is not yet in executable memory.
+struct Emitted {
+    bytes: Vec<u8>,
+    parts: Vec<Part>,
+    spills: usize,
+    interleave: usize,
+    /// Instructions on vectors.
+    vectors: usize,
+}
+
+/// Instructions that a processor looks at together, and does in a cycle, from its cache of decoded
+/// instructions or not.
+const WINDOW: f64 = 224.0;
+const PER_CYCLE: f64 = 3.0;
+const PER_CYCLE_DECODED: f64 = 2.0;
+const DECODED_CACHE: usize = 4000;
+
+/// Cycles for four lanes, roughly: either instructions are waited for, or the longest chain of them.
+fn cost(emitted: &Emitted, chain: f64) -> f64 {
+    let vectors = emitted.vectors as f64;
+    let rate = if emitted.vectors > DECODED_CACHE { PER_CYCLE_DECODED } else { PER_CYCLE };
+    let overlap = (WINDOW / vectors.max(1.0)).max(1.0);
+    (vectors / rate).max(chain / overlap) / emitted.interleave as f64
+}
+
+impl Lowered {
+    fn new(plan: &Plan, leaf_rows: usize, output_rows: usize) -> Lowered {
         let mut lowering = Lowering {
             plan,
             builder: Builder::default(),
@@ -74,35 +160,34 @@ impl Compiled {
         if end > start {
             pieces.push((Part::Code(0), start..end));
         }
-        let mut builder = lowering.builder;
-        let mut emitter = Emitter::new(&mut builder, interleave, width * 8, plan.single);
-        let parts = pieces.into_iter().map(|(part, range)| match part {
-            Part::Code(_) => Part::Code(emitter.function(range)),
-            step => step,
-        });
-        let parts = parts.collect();
-        let spill_bytes = SPILLS_AT + emitter.spills as usize * 32 * interleave;
-        let bytes = emitter.code.bytes;
-        let mut memory = MmapMut::map_anon(bytes.len()).ok()?;
-        memory.copy_from_slice(&bytes);
-        // From here on the memory can be executed and no longer written.
-        let code = memory.make_exec().ok()?;
-        let rows = output_rows + plan.outputs;
-        let guarded = plan.steps.iter().any(|step| matches!(step, Step::Guard { .. }));
-        Some(Compiled { code, parts, leaf_rows, output_rows, rows, width, step: 4 * interleave, guarded, spill_bytes })
+        Lowered { builder: lowering.builder, pieces }
     }
 
-    /// Runs code over the first `lanes` lanes, which are a multiple of `step`.
-    pub fn call(&self, at: usize, rows: &mut [u64], lanes: usize, failed: &mut [u32], spills: &mut [u64]) {
-        debug_assert!(lanes.is_multiple_of(self.step) && lanes <= self.width && failed.len() >= lanes);
-        debug_assert!(rows.len() >= self.rows * self.width && spills.len() * 8 >= self.spill_bytes);
-        let rows = rows.as_mut_ptr();
-        // SAFETY: `at` is where a function of this type begins; it reads and writes the given rows
-        // up to the given lanes, guards of these lanes, and spills, all of which are large enough.
-        unsafe {
-            let function: Function = std::mem::transmute(self.code.as_ptr().add(at));
-            function(rows, rows.add(lanes), failed.as_mut_ptr(), spills.as_mut_ptr());
+    fn emit(&self, single: bool, width: usize, interleave: usize) -> Emitted {
+        let mut emitter = Emitter::new(&self.builder, interleave, width * 8, single);
+        let parts = self.pieces.iter().map(|(part, range)| match part {
+            Part::Code(_) => Part::Code(emitter.function(range.clone())),
+            step => *step,
+        });
+        let parts = parts.collect();
+        let (vectors, spills) = (emitter.code.vectors, emitter.spills as usize);
+        Emitted { bytes: emitter.code.bytes, parts, spills, interleave, vectors }
+    }
+
+    /// The longest chain of instructions that wait for each other, in cycles.
+    fn chain(&self) -> f64 {
+        let mut ready = vec![0u32; self.builder.homes.len()];
+        let mut longest = 0;
+        for instruction in &self.builder.instructions {
+            let operands = instruction.operands.iter().filter(|v| **v != NONE);
+            let start = operands.map(|v| ready[v.0 as usize]).max().unwrap_or(0);
+            let end = start + instruction.action.latency();
+            longest = longest.max(end);
+            if instruction.result != NONE {
+                ready[instruction.result.0 as usize] = end;
+            }
         }
+        longest as f64
     }
 }
 

@@ -26,7 +26,8 @@ enum Cold {
 
 /// Turns instructions into code.
 pub(super) struct Emitter<'a> {
-    builder: &'a mut Builder,
+    builder: &'a Builder,
+    homes: Vec<Home>,
     pub code: Code,
     interleave: usize,
     /// Distance of rows in memory, in bytes.
@@ -71,7 +72,7 @@ extern "sysv64" fn call_slow(x: *const f64, y: *const f64, d: *mut f64, set: u32
 }
 
 impl<'a> Emitter<'a> {
-    pub fn new(builder: &'a mut Builder, interleave: usize, row_bytes: usize, single: bool) -> Self {
+    pub fn new(builder: &'a Builder, interleave: usize, row_bytes: usize, single: bool) -> Self {
         let mut code = Code::default();
         for bits in &builder.constants {
             (0..4).for_each(|_| code.raw(&bits.to_le_bytes()));
@@ -79,6 +80,7 @@ impl<'a> Emitter<'a> {
         let values = builder.homes.len();
         let mut emitter = Emitter {
             builder,
+            homes: builder.homes.clone(),
             code,
             interleave,
             row_bytes,
@@ -132,7 +134,8 @@ impl<'a> Emitter<'a> {
         self.free = ((1u32 << (16 / self.interleave)) - 1) as u16;
         self.held = [NONE; 16];
         // What nothing needs is left out; each use knows the next one.
-        let instructions: Vec<Instruction> = self.builder.instructions[range].to_vec();
+        let builder = self.builder;
+        let instructions = &builder.instructions[range];
         let mut later = vec![[NO_USE; 4]; instructions.len()];
         let mut needed = vec![true; instructions.len()];
         for (i, instruction) in instructions.iter().enumerate().rev() {
@@ -170,8 +173,8 @@ impl<'a> Emitter<'a> {
             return;
         }
         self.release(v);
-        if let Home::Spill(s) = self.builder.homes[v.0 as usize] {
-            self.builder.homes[v.0 as usize] = Home::Nowhere;
+        if let Home::Spill(s) = self.homes[v.0 as usize] {
+            self.homes[v.0 as usize] = Home::Nowhere;
             self.free_spills.push(s);
         }
     }
@@ -207,7 +210,7 @@ impl<'a> Emitter<'a> {
     /// Where a copy of a value is now.
     fn place(&self, v: Value, copy: usize) -> Place {
         match self.group_of[v.0 as usize] {
-            NO_GROUP => self.home(self.builder.homes[v.0 as usize], copy),
+            NO_GROUP => self.home(self.homes[v.0 as usize], copy),
             group => Place::Register(self.register(group, copy)),
         }
     }
@@ -220,9 +223,9 @@ impl<'a> Emitter<'a> {
     }
 
     fn spill(&mut self, v: Value) {
-        if self.builder.homes[v.0 as usize] == Home::Nowhere {
+        if self.homes[v.0 as usize] == Home::Nowhere {
             let home = Home::Spill(self.spill_slot());
-            self.builder.homes[v.0 as usize] = home;
+            self.homes[v.0 as usize] = home;
             let group = self.group_of[v.0 as usize];
             for copy in 0..self.interleave {
                 self.code.vector(STORE, self.register(group, copy), 0, self.home(home, copy), None);
@@ -261,7 +264,7 @@ impl<'a> Emitter<'a> {
         if self.group_of[v.0 as usize] != NO_GROUP {
             return;
         }
-        let home = self.builder.homes[v.0 as usize];
+        let home = self.homes[v.0 as usize];
         let group = self.take(v, self.mask_of(operands));
         for copy in 0..self.interleave {
             self.code.vector(LOAD, self.register(group, copy), 0, self.home(home, copy), None);
@@ -271,7 +274,7 @@ impl<'a> Emitter<'a> {
     /// Brings a value into registers if that pays, since it will be used again soon.
     fn bring_if_useful(&mut self, v: Value, operands: &[Value]) {
         let i = v.0 as usize;
-        let constant = matches!(self.builder.homes[i], Home::Constant(_));
+        let constant = matches!(self.homes[i], Home::Constant(_));
         if self.group_of[i] != NO_GROUP || self.is_dying(v) || constant {
             return;
         }
@@ -388,7 +391,7 @@ impl<'a> Emitter<'a> {
         let resident = |this: &Self, v: Value| this.group_of[v.0 as usize] != NO_GROUP;
         // At most one operand stays in memory: a constant, or one that is not used again.
         let outside = |this: &Self, v: Value| !resident(this, v) && once(v);
-        let constant = |this: &Self, v: Value| matches!(this.builder.homes[v.0 as usize], Home::Constant(_));
+        let constant = |this: &Self, v: Value| matches!(this.homes[v.0 as usize], Home::Constant(_));
         let candidates = || [c, b, a].into_iter().filter(|v| outside(self, *v));
         let stays = candidates()
             .find(|v| constant(self, *v))
@@ -480,10 +483,10 @@ impl<'a> Emitter<'a> {
             }
         }
         let home = Home::Spill(self.spill_slot());
-        self.builder.homes[d.0 as usize] = home;
+        self.homes[d.0 as usize] = home;
         let mut addresses = [home; MAX_ARITY];
         for (k, v) in operands.iter().enumerate() {
-            addresses[k] = self.builder.homes[v.0 as usize];
+            addresses[k] = self.homes[v.0 as usize];
         }
         for (k, register) in [RSI, RDX, RCX].into_iter().enumerate() {
             match (addresses[k], self.home(addresses[k], 0)) {

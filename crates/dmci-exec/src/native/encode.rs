@@ -47,6 +47,8 @@ pub(super) const SIGN_BITS: Opcode = plain(0x50);
 #[derive(Debug, Default)]
 pub(super) struct Code {
     pub bytes: Vec<u8>,
+    /// Instructions on vectors so far.
+    pub vectors: usize,
 }
 
 impl Code {
@@ -65,6 +67,7 @@ impl Code {
     /// An instruction on 256 bits: destination or only register, first operand, last operand, and a
     /// byte behind them.
     pub fn vector(&mut self, op: Opcode, register: u8, first: u8, last: Place, byte: Option<u8>) {
+        self.vectors += 1;
         let base_high = match last {
             Place::Register(r) => r >= 8,
             Place::Memory { base, .. } => base >= 8,

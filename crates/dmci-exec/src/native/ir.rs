@@ -39,6 +39,25 @@ pub(super) enum Action {
     Call(Op),
 }
 
+impl Action {
+    /// Cycles until the result is there, roughly.
+    pub fn latency(self) -> u32 {
+        match self {
+            Action::Binary(op, _) => match op.code {
+                0x58 | 0x59 | 0x5C => 3,
+                0x5E => 13,
+                _ => 1,
+            },
+            Action::Unary(op, _) if op.code == 0x51 => 20,
+            Action::Compare(_) | Action::Unary(..) => 3,
+            Action::Fused { .. } => 4,
+            Action::Single => 8,
+            Action::Call(_) => 100,
+            _ => 1,
+        }
+    }
+}
+
 /// One instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Instruction {

@@ -22,9 +22,6 @@ const COMPILE_PLAN: u32 = 1000;
 /// Lanes that the code for few lanes takes at once.
 const FEW: usize = 4;
 
-/// Lanes between the rows of a block, so that they do not begin at the same place of a page.
-const PADDING: usize = 8;
-
 /// The code of a plan, made when it has been used enough.
 #[derive(Debug, Default)]
 pub(crate) struct Native {
@@ -84,26 +81,11 @@ impl Plan {
 
     fn compile(&self, few: bool) -> Option<Compiled> {
         if few {
-            return Compiled::new(self, FEW, 1);
+            return Compiled::new(self, FEW);
         }
-        let interleave = self.interleave();
         let rows =
             self.leaves + self.outputs + if self.tensors.is_empty() && self.loops.is_empty() { 0 } else { self.slots };
-        let lanes = (BLOCK_WORDS / rows.max(1)).next_power_of_two().clamp(32, BLOCK);
-        Compiled::new(self, lanes + PADDING, interleave)
-    }
-
-    /// How many vectors are worked on at once.
-    fn interleave(&self) -> usize {
-        if let Ok(text) = std::env::var("DMCI_U") {
-            return text.parse().unwrap_or(1);
-        }
-        2
-    }
-
-    /// Lanes of a block.
-    fn most(code: &Compiled) -> usize {
-        if code.width > FEW { code.width - PADDING } else { FEW }
+        Compiled::new(self, (BLOCK_WORDS / rows.max(1)).next_power_of_two().clamp(32, BLOCK))
     }
 
     /// Runs the code over one block of lanes: gathers leaves and runs all parts. Rows have the results.
@@ -116,7 +98,7 @@ impl Plan {
     ) -> (&'w [u64], &'w [u32]) {
         let Workspace { native, loops, scratch, .. } = workspace;
         let NativeSpace { lines, failed: marks } = native;
-        let most = Self::most(code);
+        let most = code.lanes;
         if marks.len() < most {
             marks.resize(most, STAYED);
         }
@@ -124,12 +106,13 @@ impl Plan {
         let (rows, spills) = words(lines, row_words + code.spill_bytes.div_ceil(8)).split_at_mut(row_words);
         let n = which.count();
         let padded = n.next_multiple_of(code.step);
-        for leaf in 0..self.leaves {
-            let row = &mut rows[(code.leaf_rows + leaf) * code.width..][..padded];
-            leaves.fill(which, leaf, &mut row[..n]);
+        leaves.gather(which, self.leaves, &mut rows[code.leaf_rows * code.width..], code.width);
+        if padded > n {
             // Lanes that nobody asked for do what the last one does.
-            let last = row[n - 1];
-            row[n..].fill(last);
+            for row in rows[code.leaf_rows * code.width..].chunks_mut(code.width).take(self.leaves) {
+                let last = row[n - 1];
+                row[n..padded].fill(last);
+            }
         }
         if code.guarded {
             marks[..padded].fill(STAYED);
@@ -156,7 +139,7 @@ impl Plan {
         outputs: &mut [u64],
         failed: &mut [u32],
     ) {
-        let most = Self::most(code);
+        let most = code.lanes;
         let blocks = which.chunks(most).zip(outputs.chunks_mut(most * self.outputs.max(1)));
         for ((which, outputs), failed) in blocks.zip(failed.chunks_mut(most)) {
             let (rows, marks) = self.run_block_code(code, workspace, Which::List(which), leaves);
@@ -196,7 +179,7 @@ impl Plan {
         mut target: Target<'_>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) {
-        let most = Self::most(code);
+        let most = code.lanes;
         // Halves until each thread has several parts.
         if threads > 1 && lanes >= 2 * most {
             let half = (lanes / 2).next_multiple_of(most);

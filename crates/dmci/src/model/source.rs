@@ -29,6 +29,9 @@ impl Lanes {
     }
 }
 
+/// So many numbers of a lane or fewer are taken row by row.
+const MOST_BY_ROW: usize = 6;
+
 /// Where the numbers of an input are: in which column, how far into a row, how many a row has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
@@ -82,6 +85,34 @@ impl Leaves for Source<'_> {
         bits[input]
     }
 
+    fn gather(&self, which: Which<'_>, leaves: usize, rows: &mut [u64], width: usize) {
+        let n = which.count();
+        let mut leaf = 0;
+        while leaf < leaves {
+            // A list of numbers that each lane has for itself, if this is the first of them.
+            let (list, at, count, by_set) = match leaf.checked_sub(self.numbers) {
+                None => (self.params, leaf, self.numbers, true),
+                Some(input) => match self.numbers_of(input) {
+                    Some((list, at, count)) => (list, at, count, false),
+                    None => (&[] as &[f64], 0, 0, false),
+                },
+            };
+            let own = self.lanes.paired || if by_set { self.lanes.rows == 1 } else { self.lanes.sets == 1 };
+            if let Which::Range(first, _) = which
+                && own
+                && at == 0
+                && count > MOST_BY_ROW
+                && leaf + count <= leaves
+            {
+                transposed(&mut rows[leaf * width..], width, &list[first * count..], count, n);
+                leaf += count;
+            } else {
+                self.fill(which, leaf, &mut rows[leaf * width..][..n]);
+                leaf += 1;
+            }
+        }
+    }
+
     fn fill(&self, which: Which<'_>, leaf: usize, row: &mut [u64]) {
         let (list, at, width, by_set) = match leaf.checked_sub(self.numbers) {
             None => (self.params, leaf, self.numbers, true),
@@ -97,6 +128,16 @@ impl Leaves for Source<'_> {
             Which::Range(first, _) if paired || of_other == 1 => neighbours(row, &list[first * width..], at, width),
             _ if by_set => which.fill(row, |lane| list[self.lanes.of(lane).0 * width + at].to_bits()),
             _ => which.fill(row, |lane| list[self.lanes.of(lane).1 * width + at].to_bits()),
+        }
+    }
+}
+
+/// Numbers that lie together for each lane become rows, a few lanes at a time, so that memory is read
+/// in its order.
+fn transposed(rows: &mut [u64], row_width: usize, lists: &[f64], width: usize, n: usize) {
+    for (lane, list) in lists.chunks_exact(width).enumerate().take(n) {
+        for (at, x) in list.iter().enumerate() {
+            rows[at * row_width + lane] = x.to_bits();
         }
     }
 }
