@@ -1,7 +1,7 @@
 //! The block interpreter: lanes in blocks, each step a loop over the block.
 
 use crate::loops::LoopSpace;
-use crate::native::NativeSpace;
+use crate::native::{Compiled, NativeSpace};
 use crate::plan::{Plan, Step, TensorKind, TensorStep};
 use dmci_ops::linalg::Scratch;
 use dmci_ops::op::{canonical, single};
@@ -36,6 +36,14 @@ impl Which<'_> {
         match self {
             Which::Range(_, count) => count,
             Which::List(list) => list.len(),
+        }
+    }
+
+    /// One of them.
+    pub fn lane(self, i: usize) -> usize {
+        match self {
+            Which::Range(first, _) => first + i,
+            Which::List(list) => list[i],
         }
     }
 
@@ -102,6 +110,8 @@ pub(crate) struct Frame<'a> {
     /// Memory of the loops among the steps.
     pub loops: &'a mut Vec<LoopSpace>,
     pub scratch: &'a mut Scratch,
+    /// Machine code of the bodies of these loops.
+    pub code: Option<&'a [Compiled]>,
 }
 
 thread_local! {
@@ -184,10 +194,10 @@ impl Plan {
                     let lanes = failed.iter().zip(which);
                     left.clear();
                     left.extend(lanes.map(|(&f, &lane)| if leaves.is_out(lane) { 0 } else { f }));
-                    self.run_loop(l as usize, &mut Frame { rows, width, lanes: n, loops, scratch }, left);
+                    self.run_loop(l as usize, &mut Frame { rows, width, lanes: n, loops, scratch, code: None }, left);
                 }
                 _ => {
-                    let mut frame = Frame { rows, width, lanes: n, loops, scratch };
+                    let mut frame = Frame { rows, width, lanes: n, loops, scratch, code: None };
                     self.step(step, &mut frame, failed);
                 }
             }

@@ -10,6 +10,7 @@ mod plan;
 mod stage;
 mod sum;
 mod target;
+mod words;
 
 pub use block::{Leaves, Results, STAYED, Which};
 pub use plan::{Code, Plan};

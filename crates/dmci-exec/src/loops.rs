@@ -8,7 +8,9 @@
 //! round are the first ones.
 
 use crate::block::{Frame, STAYED};
-use crate::plan::{LoopStep, LoopStepKind, Plan, RowRange, Step};
+use crate::native::{Compiled, NativeSpace};
+use crate::plan::{LoopStep, LoopStepKind, Plan, RowRange};
+use crate::words::Words;
 use dmci_ops::linalg::Scratch;
 
 /// Words of the states of successive rounds that are kept at once.
@@ -23,7 +25,8 @@ const FEW_MARKS: usize = 64;
 /// Memory of a loop, kept from block to block.
 #[derive(Debug, Default)]
 pub(crate) struct LoopSpace {
-    rows: Vec<u64>,
+    rows: Words,
+    native: NativeSpace,
     /// Memory of the loops inside.
     loops: Vec<LoopSpace>,
     failed: Vec<u32>,
@@ -110,22 +113,32 @@ impl History {
 impl LoopSpace {
     /// Makes room, and takes the lanes that have not left the path; how many there are.
     fn prepare(&mut self, step: &LoopStep, width: usize, failed: &[u32]) -> usize {
-        let words = step.body.slots * width;
-        if self.rows.len() < words {
-            self.rows.resize(words, 0);
-        }
+        self.rows.ensure(step.body.slots * width);
         self.lanes.clear();
         self.lanes.extend((0..failed.len() as u32).filter(|&lane| failed[lane as usize] == STAYED));
         self.failed.clear();
-        self.failed.resize(self.lanes.len(), STAYED);
+        self.failed.resize(width, STAYED);
         self.lanes.len()
     }
 
-    fn run(&mut self, plan: &Plan, steps: &[Step], width: usize, n: usize, scratch: &mut Scratch) {
+    /// What is the same in all rounds.
+    fn prelude(&mut self, step: &LoopStep, width: usize, n: usize, scratch: &mut Scratch) {
         let LoopSpace { rows, loops, failed, .. } = self;
-        let mut frame = Frame { rows, width, lanes: n, loops, scratch };
-        for step in steps {
-            plan.step(step, &mut frame, &mut failed[..n]);
+        let mut frame = Frame { rows, width, lanes: n, loops, scratch, code: None };
+        for inner in &step.prelude {
+            step.body.step(inner, &mut frame, &mut failed[..n]);
+        }
+    }
+
+    /// One round.
+    fn round(&mut self, step: &LoopStep, code: Option<&Compiled>, width: usize, n: usize, scratch: &mut Scratch) {
+        let LoopSpace { rows, native, loops, failed, .. } = self;
+        let mut frame = Frame { rows, width, lanes: n, loops, scratch, code: None };
+        if let Some(code) = code {
+            return step.body.run_body(code, &mut frame, failed, native);
+        }
+        for inner in &step.body.steps {
+            step.body.step(inner, &mut frame, &mut failed[..n]);
         }
     }
 
@@ -167,10 +180,13 @@ impl Plan {
         let step = &self.loops[number];
         let mut space = std::mem::take(&mut frame.loops[number]);
         match step.kind {
-            LoopStepKind::Forward { limit, followed } => forward(step, frame, &mut space, failed, (limit, followed)),
+            LoopStepKind::Forward { limit, followed } => {
+                forward(number, step, frame, &mut space, failed, (limit, followed))
+            }
             LoopStepKind::Backward { of } => {
                 let mut before = std::mem::take(&mut frame.loops[of as usize]);
-                Back { step, forward: &self.loops[of as usize], frame }.run(&mut space, &mut before, failed);
+                let code = (frame.code.map(|code| &code[number]), frame.code.map(|code| &code[of as usize]));
+                Back { step, forward: &self.loops[of as usize], code, frame }.run(&mut space, &mut before, failed);
                 frame.loops[of as usize] = before;
             }
         }
@@ -179,6 +195,7 @@ impl Plan {
 }
 
 fn forward(
+    number: usize,
     step: &LoopStep,
     frame: &mut Frame<'_>,
     space: &mut LoopSpace,
@@ -186,12 +203,13 @@ fn forward(
     (limit, followed): (u64, bool),
 ) {
     let width = frame.width;
+    let code = frame.code.map(|code| &code[number]);
     let all = space.prepare(step, width, failed);
     let mut n = all;
     let (first, shared) = step.operands.split_at(step.next.len());
     space.load(step.state(), frame.rows, first, width, n);
     space.load(step.shared(), frame.rows, shared, width, n);
-    space.run(&step.body, &step.prelude, width, n, frame.scratch);
+    space.prelude(step, width, n, frame.scratch);
     space.history.begin(height(step.state()) * width, all);
     let mut round = 0;
     while n > 0 {
@@ -200,7 +218,7 @@ fn forward(
             history.note(round as usize, step.state(), (rows, width, n), lanes);
         }
         space.failed[..n].fill(STAYED);
-        space.run(&step.body, &step.body.steps, width, n, frame.scratch);
+        space.round(step, code, width, n, frame.scratch);
         let out = round == limit;
         for place in (0..n).rev() {
             let left = space.failed[place] != STAYED;
@@ -228,6 +246,8 @@ fn forward(
 struct Back<'a, 'f> {
     step: &'a LoopStep,
     forward: &'a LoopStep,
+    /// Machine code of its rounds, and of those of the loop that it follows.
+    code: (Option<&'a Compiled>, Option<&'a Compiled>),
     frame: &'a mut Frame<'f>,
 }
 
@@ -244,7 +264,7 @@ impl Back<'_, '_> {
         let (first, shared) = step.operands.split_at(step.next.len());
         space.load(step.state(), self.frame.rows, first, width, n);
         space.load(step.shared(), self.frame.rows, shared, width, n);
-        space.run(&step.body, &step.prelude, width, n, self.frame.scratch);
+        space.prelude(step, width, n, self.frame.scratch);
         let mut rounds_at = std::mem::take(&mut space.rounds_at);
         rounds_at.clear();
         rounds_at.extend(space.lanes.iter().map(|&lane| space.rounds[lane as usize] as usize));
@@ -291,8 +311,8 @@ impl Back<'_, '_> {
         let shared = &self.forward.operands[self.forward.next.len()..];
         before.load(self.forward.shared(), self.frame.rows, shared, width, n);
         before.failed.clear();
-        before.failed.resize(n, STAYED);
-        before.run(&self.forward.body, &self.forward.prelude, width, n, self.frame.scratch);
+        before.failed.resize(width, STAYED);
+        before.prelude(self.forward, width, n, self.frame.scratch);
     }
 
     /// Does rounds from a mark on again and keeps their states.
@@ -316,7 +336,7 @@ impl Back<'_, '_> {
             rows_of(forward.state()).for_each(|s| states.extend_from_slice(&rows[s * width..(s + 1) * width]));
             if round + 1 < rounds.end {
                 let n = live(round + 1);
-                before.run(&forward.body, &forward.body.steps, width, n, self.frame.scratch);
+                before.round(forward, self.code.1, width, n, self.frame.scratch);
                 before.advance(forward, width, n);
             }
         }
@@ -330,7 +350,7 @@ impl Back<'_, '_> {
         for (r, s) in rows_of(followed).enumerate() {
             space.rows[s * width..s * width + n].copy_from_slice(&states[r * width..r * width + n]);
         }
-        space.run(&step.body, &step.body.steps, width, n, self.frame.scratch);
+        space.round(step, self.code.0, width, n, self.frame.scratch);
         space.advance(step, width, n);
     }
 }

@@ -9,4 +9,5 @@ mod ir;
 mod lower;
 mod run;
 
+pub(crate) use compile::Compiled;
 pub(crate) use run::{Native, NativeSpace};

@@ -1,6 +1,6 @@
 //! No machine code for this processor: the block interpreter runs everything.
 
-use crate::block::{Leaves, Workspace};
+use crate::block::{Frame, Leaves, Workspace};
 use crate::plan::{Code, Plan};
 use crate::target::Target;
 use std::sync::Mutex;
@@ -32,6 +32,10 @@ impl Plan {
         _: &mut [u64],
         _: &mut [u32],
     ) {
+        match *code {}
+    }
+
+    pub(crate) fn run_body(&self, code: &Compiled, _: &mut Frame<'_>, _: &mut [u32], _: &mut NativeSpace) {
         match *code {}
     }
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use dmci_exec::{Leaves, Plan, Results, STAYED};
+use dmci_exec::{Code, Leaves, Plan, Results, STAYED};
 use dmci_ops::{Build, Op, Shape, Type};
 use dmci_tape::passes::Passes;
 use dmci_tape::{LeafKind, LoopKind, NewLoop, NodeId, Recorder, Round, Tape, gradient, tangents};
@@ -97,11 +97,14 @@ fn derivatives((mut r, out, wanted): (Recorder, NodeId, Vec<NodeId>)) -> Tape {
 fn run(tape: &Tape, lanes: &[[f64; 3]], rounds: impl Fn(usize) -> i64) -> Vec<u64> {
     let bits = lanes.iter().enumerate().flat_map(|(i, l)| l.map(f64::to_bits).into_iter().chain([rounds(i) as u64]));
     let table = Table { leaves: 4, bits: bits.collect() };
-    let plan = Plan::new(tape);
     let which: Vec<usize> = (0..lanes.len()).collect();
-    let mut results = Results::default();
-    plan.run(&which, &table, 1, &mut results);
-    assert!(results.failed.iter().all(|&f| f == STAYED));
+    let [results, compiled] = [Code::Never, Code::Always].map(|code| {
+        let mut results = Results::default();
+        Plan::new(tape).with_code(code).run(&which, &table, 1, &mut results);
+        assert!(results.failed.iter().all(|&f| f == STAYED));
+        results
+    });
+    assert!(results.outputs == compiled.outputs, "machine code gives other bits");
     results.outputs
 }
 

@@ -3,7 +3,7 @@
 use super::emit::{Emitter, SPILLS_AT};
 use super::ir::{Action, Builder, NONE};
 use super::lower::{Form, Formed};
-use crate::plan::{Plan, Slot, Step, TensorKind, TensorStep};
+use crate::plan::{LoopStep, Plan, RowRange, Slot, Step, TensorKind, TensorStep};
 use dmci_ops::arith::Arith;
 use memmap2::{Mmap, MmapMut};
 use std::ops::Range;
@@ -21,6 +21,8 @@ pub(super) enum Part {
 #[derive(Debug)]
 pub(crate) struct Compiled {
     code: Mmap,
+    /// The bodies of its loops.
+    pub(super) bodies: Vec<Compiled>,
     pub(super) parts: Vec<Part>,
     /// Rows of a block: those of slots, if other steps need them, of leaves, of outputs.
     pub(super) leaf_rows: usize,
@@ -45,7 +47,22 @@ impl Compiled {
         let straight = plan.steps.iter().all(is_straight);
         let leaf_rows = if straight { 0 } else { plan.slots };
         let output_rows = leaf_rows + plan.leaves;
-        let lowered = Lowered::new(plan, leaf_rows, output_rows);
+        Compiled::with_rows(plan, lanes, [leaf_rows, output_rows, output_rows + plan.outputs], &[])
+    }
+
+    /// The body of a loop: all its rows are slots, and some of them are its results.
+    fn body(step: &LoopStep, lanes: usize) -> Option<Compiled> {
+        Compiled::with_rows(&step.body, lanes, [step.body.slots; 3], &step.next)
+    }
+
+    fn with_rows(
+        plan: &Plan,
+        lanes: usize,
+        [leaf_rows, output_rows, rows]: [usize; 3],
+        results: &[RowRange],
+    ) -> Option<Compiled> {
+        let bodies = plan.loops.iter().map(|l| Compiled::body(l, lanes)).collect::<Option<Vec<_>>>()?;
+        let lowered = Lowered::new(plan, leaf_rows, output_rows, results);
         let choices: &[usize] = match lowered.builder.instructions.len() {
             _ if lanes <= 4 => &[1],
             0..20_000 => &[1, 2, 4],
@@ -67,10 +84,11 @@ impl Compiled {
         let code = memory.make_exec().ok()?;
         Some(Compiled {
             code,
+            bodies,
             parts: emitted.parts,
             leaf_rows,
             output_rows,
-            rows: output_rows + plan.outputs,
+            rows,
             width: width_for(lanes),
             lanes,
             step: 4 * emitted.interleave,
@@ -81,7 +99,8 @@ impl Compiled {
 
     /// Runs code over the first `lanes` lanes, which are a multiple of `step`.
     pub fn call(&self, at: usize, rows: &mut [u64], lanes: usize, failed: &mut [u32], spills: &mut [u64]) {
-        debug_assert!(lanes.is_multiple_of(self.step) && lanes <= self.width && failed.len() >= lanes);
+        debug_assert!(lanes.is_multiple_of(self.step) && lanes <= self.width);
+        debug_assert!(!self.guarded || failed.len() >= lanes);
         debug_assert!(rows.len() >= self.rows * self.width && spills.len() * 8 >= self.spill_bytes);
         let rows = rows.as_mut_ptr();
         // SAFETY: `at` is where a function of this type begins; it reads and writes the given rows
@@ -130,12 +149,12 @@ fn cost(emitted: &Emitted, chain: f64) -> f64 {
 }
 
 impl Lowered {
-    fn new(plan: &Plan, leaf_rows: usize, output_rows: usize) -> Lowered {
+    fn new(plan: &Plan, leaf_rows: usize, output_rows: usize, results: &[RowRange]) -> Lowered {
         let mut lowering = Lowering {
             plan,
             builder: Builder::default(),
             values: vec![None; plan.slots],
-            exported: exported(plan),
+            exported: exported(plan, results),
             leaf_rows: leaf_rows as u32,
             output_rows: output_rows as u32,
         };
@@ -220,14 +239,15 @@ fn tensor_reads(step: &TensorStep) -> Vec<(Slot, u32)> {
 }
 
 /// Which steps make values that are needed outside of their straight line: those must be in their rows.
-fn exported(plan: &Plan) -> Vec<bool> {
+fn exported(plan: &Plan, results: &[RowRange]) -> Vec<bool> {
     let mut exported = vec![false; plan.steps.len()];
-    let mut made: Vec<(u32, u32)> = vec![(0, 0); plan.slots];
+    // By which step and in which line each row was made: in none at first.
+    let mut made: Vec<(u32, u32)> = vec![(u32::MAX, 0); plan.slots];
     let mut line = 1;
     for (i, step) in plan.steps.iter().enumerate() {
         let mut read = |slot: Slot, count: u32, line: u32| {
             for &(by, at) in &made[slot as usize..(slot + count) as usize] {
-                if at != line && is_straight(&plan.steps[by as usize]) {
+                if at != line && by != u32::MAX && is_straight(&plan.steps[by as usize]) {
                     exported[by as usize] = true;
                 }
             }
@@ -265,6 +285,13 @@ fn exported(plan: &Plan) -> Vec<bool> {
             }
         };
         made[d as usize..(d + count) as usize].fill((i as u32, line));
+    }
+    for &(first, count) in results {
+        for &(by, _) in &made[first as usize..(first + count) as usize] {
+            if by != u32::MAX && is_straight(&plan.steps[by as usize]) {
+                exported[by as usize] = true;
+            }
+        }
     }
     exported
 }

@@ -4,6 +4,7 @@ use super::compile::{Compiled, Part};
 use crate::block::{Frame, Leaves, STAYED, WORKSPACE, WORTH_A_THREAD, Which, Workspace};
 use crate::plan::{Code, Plan};
 use crate::target::Target;
+use crate::words::Words;
 use dmci_ops::real::has_wide_fma;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -45,15 +46,11 @@ impl PartialEq for Native {
     }
 }
 
-/// Eight words, aligned.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
-struct Line([u64; 8]);
-
-/// Memory for blocks, used again.
+/// Memory for code, used again.
 #[derive(Debug, Default)]
 pub(crate) struct NativeSpace {
-    lines: Vec<Line>,
+    rows: Words,
+    spills: Words,
     failed: Vec<u32>,
 }
 
@@ -69,14 +66,19 @@ impl Plan {
             return known.as_deref();
         }
         // Each step costs a call of the interpreter and something for each lane.
-        let steps = self.steps.len() as u32;
-        let work = steps.saturating_mul(1 + (lanes / 32) as u32);
+        let steps = self.code_steps() as u32;
+        let work = (self.work() as u32).saturating_mul(1 + (lanes / 32) as u32);
         let before = native.work.fetch_add(work, Ordering::Relaxed);
         let always = native.when == Code::Always;
         if !always && before.saturating_add(work) < COMPILE_PLAN.saturating_add(steps.saturating_mul(COMPILE_STEP)) {
             return None;
         }
         cell.get_or_init(|| has_wide_fma().then(|| self.compile(lanes <= FEW).map(Box::new)).flatten()).as_deref()
+    }
+
+    /// Steps that are compiled.
+    fn code_steps(&self) -> usize {
+        self.steps.len() + self.loops.iter().map(|l| l.body.code_steps()).sum::<usize>()
     }
 
     fn compile(&self, few: bool) -> Option<Compiled> {
@@ -97,13 +99,13 @@ impl Plan {
         leaves: &impl Leaves,
     ) -> (&'w [u64], &'w [u32]) {
         let Workspace { native, loops, scratch, .. } = workspace;
-        let NativeSpace { lines, failed: marks } = native;
+        let NativeSpace { rows, spills, failed: marks } = native;
         let most = code.lanes;
         if marks.len() < most {
             marks.resize(most, STAYED);
         }
-        let row_words = (code.rows * code.width).next_multiple_of(8);
-        let (rows, spills) = words(lines, row_words + code.spill_bytes.div_ceil(8)).split_at_mut(row_words);
+        rows.ensure(code.rows * code.width);
+        spills.ensure(code.spill_bytes.div_ceil(8));
         let n = which.count();
         let padded = n.next_multiple_of(code.step);
         leaves.gather(which, self.leaves, &mut rows[code.leaf_rows * code.width..], code.width);
@@ -121,12 +123,43 @@ impl Plan {
             match *part {
                 Part::Code(at) => code.call(at, rows, padded, marks, spills),
                 Part::Step(i) => {
-                    let mut frame = Frame { rows, width: code.width, lanes: padded, loops, scratch };
-                    self.step(&self.steps[i], &mut frame, &mut marks[..padded]);
+                    for (mark, lane) in marks[..n].iter_mut().zip(0..) {
+                        // Whatever the guard: a lane that has left must not run a loop.
+                        if *mark == STAYED && leaves.is_out(which.lane(lane)) {
+                            *mark = 0;
+                        }
+                    }
+                    let (width, code) = (code.width, Some(&*code.bodies));
+                    let mut frame = Frame { rows, width, lanes: n, loops, scratch, code };
+                    self.step(&self.steps[i], &mut frame, &mut marks[..n]);
                 }
             }
         }
         (&rows[code.output_rows * code.width..], &marks[..n])
+    }
+
+    /// Runs a round of a loop for the lanes of a frame.
+    pub(crate) fn run_body(
+        &self,
+        code: &Compiled,
+        frame: &mut Frame<'_>,
+        failed: &mut [u32],
+        NativeSpace { spills, .. }: &mut NativeSpace,
+    ) {
+        spills.ensure(code.spill_bytes.div_ceil(8));
+        let n = frame.lanes;
+        let padded = n.next_multiple_of(code.step);
+        for part in &code.parts {
+            match *part {
+                Part::Code(at) => code.call(at, frame.rows, padded, failed, spills),
+                Part::Step(i) => {
+                    let Frame { rows, width, loops, scratch, .. } = &mut *frame;
+                    let code = Some(&*code.bodies);
+                    let mut inner = Frame { rows, width: *width, lanes: n, loops, scratch, code };
+                    self.step(&self.steps[i], &mut inner, &mut failed[..n]);
+                }
+            }
+        }
     }
 
     /// Runs the code over lanes in a list.
@@ -204,14 +237,4 @@ impl Plan {
             }
         });
     }
-}
-
-/// So many words, aligned.
-fn words(lines: &mut Vec<Line>, count: usize) -> &mut [u64] {
-    let needed = count.div_ceil(8);
-    if lines.len() < needed {
-        lines.resize(needed, Line([0; 8]));
-    }
-    // SAFETY: a line is eight words and nothing else.
-    unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), needed * 8) }
 }
