@@ -5,7 +5,10 @@
 mod common;
 
 use common::{Complaints, FAST, bits, datum, root, shared};
-use dmci::{Bindings, Datum, GradOptions, Gradient, Interpreter, Mode, Program, RunOptions, Wrt};
+use dmci::{
+    Bindings, Code, Datum, GradOptions, Gradient, Interpreter, Mode, Model, ModelOptions, Program, RunOptions, Want,
+    Wrt,
+};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -225,6 +228,41 @@ fn values_are_right_and_modes_agree() {
             && (direct.value - value).abs() > case.tolerance * value.abs()
         {
             complaints.add(format!("{name}: {} instead of {value}", direct.value));
+        }
+    }
+    complaints.none();
+}
+
+/// Lanes around the defaults, through machine code and through the block interpreter; each alone too.
+#[test]
+fn machine_code_has_the_same_bits() {
+    let mut complaints = Complaints::default();
+    for case in all().into_iter().filter(|case| case.wrt.is_empty()) {
+        let program = case.program();
+        let names = case.gradient(&program, &Mode::Direct).coordinates;
+        let starts = case.starts(&program, &names);
+        let lanes = if starts.len() > 20 { 5 } else { 21 };
+        let near = |(i, (_, x)): (usize, &(String, f64))| x * (1.0 + 0.02 * ((i as f64 * 0.618).fract() - 0.5));
+        let params: Vec<f64> = starts.iter().cycle().take(lanes * starts.len()).enumerate().map(near).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        // In single precision a loop to a small tolerance would not end.
+        let precisions: &[bool] = if case.file.contains("newton") { &[false] } else { &[false, true] };
+        for &single in precisions {
+            let [expected, got] = [Code::Never, Code::Always].map(|code| {
+                let mut options = ModelOptions { code, ..ModelOptions::default() };
+                options.run.mode = Mode::Direct;
+                options.run.bindings = case.inputs.clone();
+                options.run.numerics.single = single;
+                let model = Model::new(program.clone(), &names, &[], options);
+                // Twice, since the first call records, and then in pairs and alone.
+                let mut batch = model.evaluate(&params, &[], Want::Gradients).unwrap();
+                model.evaluate_pairs_into(&mut batch, &params, &[], Want::Gradients).unwrap();
+                let alone = model.evaluate(&params[..starts.len()], &[], Want::Gradients).unwrap();
+                [batch.values, batch.gradients, alone.values, alone.gradients].map(|list| bits(&list))
+            });
+            if got != expected {
+                complaints.add(format!("{} {:?}, single {single}", case.file, case.inputs.first()));
+            }
         }
     }
     complaints.none();

@@ -99,9 +99,9 @@ impl Compiled {
 
     /// Runs code over the first `lanes` lanes, which are a multiple of `step`.
     pub fn call(&self, at: usize, rows: &mut [u64], lanes: usize, failed: &mut [u32], spills: &mut [u64]) {
-        debug_assert!(lanes.is_multiple_of(self.step) && lanes <= self.width);
-        debug_assert!(!self.guarded || failed.len() >= lanes);
-        debug_assert!(rows.len() >= self.rows * self.width && spills.len() * 8 >= self.spill_bytes);
+        assert!(lanes.is_multiple_of(self.step) && lanes <= self.width);
+        assert!(!self.guarded || failed.len() >= lanes);
+        assert!(rows.len() >= self.rows * self.width && spills.len() * 8 >= self.spill_bytes);
         let rows = rows.as_mut_ptr();
         // SAFETY: `at` is where a function of this type begins; it reads and writes the given rows
         // up to the given lanes, guards of these lanes, and spills, all of which are large enough.
