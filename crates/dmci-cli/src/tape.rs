@@ -50,8 +50,7 @@ fn many(args: &Tape) -> Result<u8, Report> {
     let rows: Vec<usize> = (0..table.rows).collect();
     options::stop_on_interrupt(&run.cancel);
     let names = Interpreter::shared().names(&program)?;
-    let Prepared { run, params, inputs, columns } =
-        Prepared::new(&names, &table, run, args.wrt.as_deref(), &rows)?;
+    let Prepared { run, params, inputs, columns } = Prepared::new(&names, &table, run, args.wrt.as_deref(), &rows)?;
     let options = ModelOptions { explain: true, output: false, ..options::model_options(run, &args.switches) };
     let input_names: Vec<&str> = inputs.iter().map(String::as_str).collect();
     let theta: Vec<f64> = params.iter().flat_map(|p| numbers(&p.1)).collect();

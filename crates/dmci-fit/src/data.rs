@@ -119,6 +119,10 @@ impl Table {
             match &column.values {
                 Column::Reals(list) => list.iter().for_each(|x| hash.add_number(*x)),
                 Column::Data(list) => list.iter().for_each(|d| hash.add(format!("{d:?};").as_bytes())),
+                Column::Shaped(sample, numbers) => {
+                    hash.add(format!("{sample:?};").as_bytes());
+                    numbers.iter().for_each(|x| hash.add_number(*x));
+                }
             }
         }
         hash.digits()
@@ -174,6 +178,7 @@ impl TableColumn {
                 Some(Datum::BigInteger(digits)) => digits.clone(),
                 _ => String::new(),
             },
+            Column::Shaped(..) => String::new(),
         }
     }
 }
@@ -183,15 +188,13 @@ pub fn reals(column: &Column) -> Result<Vec<f64>, usize> {
     match column {
         Column::Reals(list) => Ok(list.clone()),
         Column::Data(list) => list.iter().enumerate().map(|(row, datum)| datum.as_f64().ok_or(row)).collect(),
+        Column::Shaped(..) => Err(0),
     }
 }
 
 /// The rows of a column with these indices.
 pub fn select(column: &Column, rows: &[usize]) -> Column {
-    match column {
-        Column::Reals(list) => Column::Reals(rows.iter().map(|&r| list[r]).collect()),
-        Column::Data(list) => Column::Data(rows.iter().map(|&r| list[r].clone()).collect()),
-    }
+    column.select(rows)
 }
 
 /// An exact integer, of any size.

@@ -27,13 +27,9 @@ pub fn from_npz(name: &str, bytes: &[u8]) -> Result<Table, Report> {
 }
 
 fn table(name: &str, columns: Vec<(String, Column)>) -> Result<Table, Report> {
-    let length = |c: &Column| match c {
-        Column::Reals(list) => list.len(),
-        Column::Data(list) => list.len(),
-    };
-    let rows = columns.first().map_or(0, |c| length(&c.1));
-    if let Some((other, column)) = columns.iter().find(|c| length(&c.1) != rows) {
-        let message = format!("{other} has {} rows, but {} has {rows}", length(column), columns[0].0);
+    let rows = columns.first().map_or(0, |c| c.1.len());
+    if let Some((other, column)) = columns.iter().find(|c| c.1.len() != rows) {
+        let message = format!("{other} has {} rows, but {} has {rows}", column.len(), columns[0].0);
         return Err(wrong(name, message));
     }
     if rows == 0 {

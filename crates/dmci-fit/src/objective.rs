@@ -2,7 +2,7 @@
 //! arrays, one run of the program for each group.
 
 use crate::binding::{bind_series, check_program, parameters, priors};
-use crate::data::{Table, select};
+use crate::data::Table;
 use crate::layout::Layout;
 use crate::loss::{Loss, Noise};
 use crate::problem::{Problem, ProblemOptions, Rows, group_starts};
@@ -41,10 +41,7 @@ fn with_loss(program: &Program, names: &Names) -> Program {
 fn array(column: &Column, rows: &[usize]) -> Datum {
     match crate::data::reals(column) {
         Ok(numbers) => Datum::Tensor(Shape::Vector(rows.len() as u32), rows.iter().map(|&r| numbers[r]).collect()),
-        Err(_) => match select(column, rows) {
-            Column::Data(list) => Datum::list(list),
-            Column::Reals(list) => Datum::list(list.into_iter().map(Datum::Real).collect()),
-        },
+        Err(_) => Datum::list(rows.iter().map(|&r| column.row(r)).collect()),
     }
 }
 

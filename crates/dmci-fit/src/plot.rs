@@ -165,6 +165,7 @@ fn curve(problem: &Problem, fit: &Fit, input: usize, points: &[Point]) -> Result
     let varies = |column: &Column| match column {
         Column::Reals(list) => list.iter().any(|x| *x != list[0]),
         Column::Data(list) => list.iter().any(|x| *x != list[0]),
+        Column::Shaped(..) => (1..column.len()).any(|r| column.row(r) != column.row(0)),
     };
     // Groups have parameters of their own, so there is a curve for each and none for all.
     if problem.layout.groups > 1
@@ -179,7 +180,7 @@ fn curve(problem: &Problem, fit: &Fit, input: usize, points: &[Point]) -> Result
             let at = |i: usize| first.x + (last.x - first.x) * (i as f64 / GRID as f64);
             Column::Reals((0..=GRID).map(at).collect())
         }
-        Column::Data(_) => match (first.x as i64, last.x as i64) {
+        Column::Data(_) | Column::Shaped(..) => match (first.x as i64, last.x as i64) {
             (low, high) if low.abs_diff(high) <= MAX_INTEGERS as u64 => {
                 Column::Data((low..=high).map(Datum::Integer).collect())
             }

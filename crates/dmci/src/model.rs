@@ -44,11 +44,41 @@ pub enum Column {
 }
 
 impl Column {
-    fn len(&self) -> usize {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
         match self {
             Column::Reals(list) => list.len(),
             Column::Data(list) => list.len(),
             Column::Shaped(sample, numbers) => numbers.len() / binding::count(sample).max(1),
+        }
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The datum of a row.
+    pub fn row(&self, r: usize) -> Datum {
+        match self {
+            Column::Reals(list) => Datum::Real(list[r]),
+            Column::Data(list) => list[r].clone(),
+            Column::Shaped(sample, numbers) => {
+                binding::filled(sample, &mut numbers[r * binding::count(sample)..].iter().copied())
+            }
+        }
+    }
+
+    /// The rows with these numbers.
+    pub fn select(&self, rows: &[usize]) -> Column {
+        match self {
+            Column::Reals(list) => Column::Reals(rows.iter().map(|&r| list[r]).collect()),
+            Column::Data(list) => Column::Data(rows.iter().map(|&r| list[r].clone()).collect()),
+            Column::Shaped(sample, numbers) => {
+                let n = binding::count(sample);
+                let row = |&r: &usize| numbers[r * n..(r + 1) * n].iter().copied();
+                Column::Shaped(sample.clone(), rows.iter().flat_map(row).collect())
+            }
         }
     }
 }

@@ -45,7 +45,8 @@ fn a_loop_to_a_tolerance_is_recorded_a_few_times() {
 
 #[test]
 fn a_long_loop_is_not_walked_to_its_end() {
-    let text = "(let loop ((t 0) (x 0.3) (v 0.1)) (if (= t n) (+ x v) (loop (+ t 1) (+ x (* 0.001 v)) (- v (* a 0.001 x)))))";
+    let text =
+        "(let loop ((t 0) (x 0.3) (v 0.1)) (if (= t n) (+ x v) (loop (+ t 1) (+ x (* 0.001 v)) (- v (* a 0.001 x)))))";
     let model = Model::new(Program::new(text), &["a"], &["n"], options(Mode::Dmci));
     let start = std::time::Instant::now();
     let batch = model.evaluate(&[1.7], &[Column::Data(vec![Datum::Integer(100_000)])], Want::Gradients).unwrap();
@@ -68,7 +69,8 @@ fn corpus(text: &str) -> Vec<(String, Program, Vec<(String, f64)>, Vec<String>, 
     let case = |line: &str| {
         let case: Json = serde_json::from_str(line).unwrap();
         let numbers = case["params"].as_object().unwrap().iter().map(|(n, v)| (n.clone(), v.as_f64().unwrap()));
-        let inputs: Vec<String> = case["inputs"].as_array().unwrap().iter().map(|n| n.as_str().unwrap().into()).collect();
+        let inputs: Vec<String> =
+            case["inputs"].as_array().unwrap().iter().map(|n| n.as_str().unwrap().into()).collect();
         let rows = case["examples"].as_array().unwrap();
         let columns = inputs.iter().map(|n| Column::Data(rows.iter().map(|row| datum(&row[n])).collect())).collect();
         let id = case["id"].as_str().unwrap();
