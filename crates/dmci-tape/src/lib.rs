@@ -18,7 +18,7 @@ mod verify;
 
 pub use forward::tangents;
 pub use lane::LoopEnd;
-pub use loops::{NewLoop, Round};
+pub use loops::{NewLoop, Repeat, Round};
 pub use rebuild::Rebuild;
 pub use recorder::Recorder;
 pub use reverse::{adjoints, gradient, scalar_adjoints};

@@ -1,8 +1,10 @@
 //! Loops on a recorder: making them, and cutting the body of one out of what was recorded.
 
 mod derivatives;
+mod repeat;
 
 pub(crate) use derivatives::Changing;
+pub use repeat::Repeat;
 
 use crate::lane::LoopEnd;
 use crate::recorder::Recorder;
@@ -166,8 +168,8 @@ impl Recorder {
     }
 
     /// Cuts a round out of the recording, as the body of a loop. Gives the body and the nodes from
-    /// outside that it needs; the recording is then as before the round. `None` if the round cannot be
-    /// repeated so that each round does what it would alone.
+    /// outside that it needs; the recording is then as before the round. `None` if the round needs more
+    /// than that.
     pub fn cut_round(&mut self, round: &Round, leaves: usize) -> Option<(Tape, Vec<NodeId>)> {
         let cut = self.body_of(round, leaves);
         self.truncate(round.from);
@@ -217,34 +219,6 @@ impl Recorder {
         let mut body = body.tape;
         body.guards = guards.iter().map(|g| Guard { node: ids[&g.node], ..*g }).collect();
         body.outputs = round.end.iter().map(|n| ids[n]).collect();
-        body.is_repeatable(round.start.len()).then_some((body, shared))
-    }
-}
-
-impl Tape {
-    /// Whether each round of this body, with so many numbers in its state, contributes to a gradient
-    /// just as it would alone: numbers of the next state are made in the round or move on from the
-    /// state, and no two of them are the same.
-    fn is_repeatable(&self, states: usize) -> bool {
-        let mut taken = vec![false; self.nodes.len()];
-        let mut todo: Vec<NodeId> = self.outputs.clone();
-        while let Some(id) = todo.pop() {
-            let i = id.0 as usize;
-            match self.nodes[i] {
-                _ if self.type_of(id) != Type::Real => continue,
-                Node::Real(_) | Node::Constant(_) => continue,
-                Node::Leaf(n) if n as usize >= states => return false,
-                Node::Op(Op::Select, [_, yes, no]) => {
-                    todo.extend([yes, no]);
-                    continue;
-                }
-                _ => {}
-            }
-            if std::mem::replace(&mut taken[i], true) {
-                return false;
-            }
-        }
-        // Weights that switch terms off would have to be followed from round to round.
-        !self.nodes.iter().any(|n| matches!(n, Node::Op(Op::Weigh, _)))
+        Some((body, shared))
     }
 }

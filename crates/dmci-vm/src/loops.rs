@@ -14,7 +14,7 @@ use crate::world::{NAMED, World};
 use dmci_compile::bytecode::Reg;
 use dmci_data::{Diagnostic, Error, SpanId, Value};
 use dmci_ops::Type;
-use dmci_tape::{LoopEnd, LoopKind, NewLoop, NodeId, Round};
+use dmci_tape::{LoopEnd, LoopKind, NewLoop, NodeId, Repeat, Round};
 use state::{End, Found, State};
 
 mod state;
@@ -315,25 +315,16 @@ impl Vm {
     fn add_loop(&mut self, head: Head, new: NewState) -> Result<Option<u64>, Error> {
         let NewState { state, body, shared, steps, tests } = new;
         let Some(first) = self.world.start_nodes(&state)? else { return Ok(None) };
-        // A value that begins the state and is needed beside it has adjoints from both, mixed.
-        let real = |i: usize| state.numbers[i].ty == Type::Real;
-        let reals: Vec<NodeId> = (0..first.len()).filter(|&i| real(i)).map(|i| first[i]).collect();
-        let mut distinct = reals.clone();
-        distinct.sort_unstable();
-        distinct.dedup();
         let Some(recording) = &mut self.world.recording else { return Ok(None) };
-        let recorder = &mut recording.recorder;
-        let constant = |id: &NodeId| recorder.tape().is_constant(*id);
-        if distinct.len() != reals.len() && !reals.iter().all(constant) || reals.iter().any(|n| shared.contains(n)) {
-            return Ok(None);
-        }
+        let Some(repeat) = recording.recorder.repeat(body, shared, first) else { return Ok(None) };
         let limit = self.fuel_left() / steps;
-        let operands: Vec<NodeId> = first.iter().chain(&shared).copied().collect();
+        let operands: Vec<NodeId> = repeat.first.iter().chain(&repeat.shared).copied().collect();
         let Some(recording) = &mut self.world.recording else { return Ok(None) };
         let recorder = &mut recording.recorder;
         let bits: Vec<u64> = operands.iter().flat_map(|&o| recorder.elements(o).iter().copied()).collect();
         let kind = LoopKind::Forward { limit };
-        let mut l = dmci_tape::Loop { body: body.into(), states: first.len() as u32, kind, first: 0, count: 0 };
+        let body = std::sync::Arc::new(repeat.body.clone());
+        let mut l = dmci_tape::Loop { body, states: repeat.first.len() as u32, kind, first: 0, count: 0 };
         if self.arms.speculative {
             l.kind = LoopKind::Forward { limit: limit.min(SPECULATIVE_ROUNDS) };
         }
@@ -353,13 +344,13 @@ impl Vm {
         if !end.finished {
             self.account()?;
         }
-        let body = std::sync::Arc::unwrap_or_clone(l.body);
+        let body = repeat.body.clone();
         let Some(recording) = &mut self.world.recording else { return Ok(None) };
         let recorder = &mut recording.recorder;
         let of = recorder.push_loop(NewLoop { body, kind, operands }, Some(&end));
         recorder.guard(of);
         self.world.note_loop(tests, end.rounds);
-        let numbers = self.world.numbers_of(&state, of)?;
+        let numbers = self.world.numbers_of(&state, &repeat, of)?;
         let (roots, words) = state.with(&mut self.world, &numbers);
         words.into_iter().for_each(|(store, word)| self.world.heap.redo_store(store, word));
         self.set_roots(head, &roots);
@@ -423,13 +414,13 @@ impl World {
     }
 
     /// The numbers that a loop ends with.
-    fn numbers_of(&mut self, state: &State, of: NodeId) -> Result<Vec<Value>, Error> {
+    fn numbers_of(&mut self, state: &State, repeat: &Repeat, of: NodeId) -> Result<Vec<Value>, Error> {
         let mut numbers = Vec::with_capacity(state.numbers.len());
         for (i, number) in state.numbers.iter().enumerate() {
-            let Some(recording) = &self.recording else {
+            let Some(recording) = &mut self.recording else {
                 return Err(Diagnostic::error("E9901", "there is no tape"));
             };
-            let node = recording.recorder.out(of, i);
+            let node = recording.recorder.end_of(repeat, of, i);
             let bits = recording.recorder.elements(node).to_vec();
             let plain = match number.ty {
                 Type::Bool => Value::boolean(bits[0] != 0),
