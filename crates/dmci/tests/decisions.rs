@@ -28,9 +28,9 @@ const PARTED: &[(&str, &str, &str)] = &[
     ("(if (< x 1.) 'small 'large) x", "(< x 1.)", "the arms give small and large"),
     ("(* x (if (< x 1.) 1 2.5))", "(< x 1.)", "the arms give 1 and 2.5, an exact and an inexact number"),
     ("(define l '()) (if (< x 1.) (set! l (list x)) (set! l 5)) x", "(< x 1.)", "the arms store (0.5) and 5"),
-    ("(define (go i) (if (= i 5000) x (go (+ i 1)))) (if (< x 1.) (go 0) 2.)", "(< x 1.)", "too many steps"),
+    ("(define (go i) (if (= i 5000) x (go (+ i 1)))) (if (< x 1.) (+ 1 (go 0)) 2.)", "(< x 1.)", "too many steps"),
     (
-        "(define (go i s) (if (= i 600) s (go (+ i 1) (* s s s s s s s s s s)))) (if (< x 1.) (go 0 x) 2.)",
+        "(define (go i s) (if (= i 600) s (go (+ i 1) (* s s s s s s s s s s)))) (if (< x 1.) (+ 1 (go 0 x)) 2.)",
         "(< x 1.)",
         "",
     ),
