@@ -298,8 +298,8 @@ impl Back<'_, '_> {
                 self.back(space, states, live);
             }
         }
-        for place in 0..n {
-            space.give(step, place, self.frame.rows, width, (true, rounds_at[place] as u64));
+        for (place, &rounds) in rounds_at.iter().enumerate() {
+            space.give(step, place, self.frame.rows, width, (true, rounds as u64));
         }
         before.history = history;
         space.rounds_at = rounds_at;

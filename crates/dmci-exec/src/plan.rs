@@ -327,23 +327,23 @@ impl<'a> Planner<'a> {
         let mut dying = dying.into_iter().peekable();
         let mut guards = guards_at.into_iter().peekable();
         let mut steps = Vec::with_capacity(end + tape.guards.len() + tape.outputs.len());
-        for i in 0..end {
+        for (i, &varying) in varies.iter().enumerate() {
             if let Node::Out { of, index } = tape.nodes[i] {
                 self.slot_of[i] = self.slot(of) + tape.out_offset(of, index) as Slot;
             } else {
                 // A value never shares the rows of an operand: kernels write while they read.
                 let width = tape.width_of(i) as u32;
                 // What stays from round to round must not be where something else was in this round.
-                let d = if body.is_some() && !varies[i] { self.slots.take_new(width) } else { self.slots.take(width) };
+                let d = if body.is_some() && !varying { self.slots.take_new(width) } else { self.slots.take(width) };
                 self.slot_of[i] = d;
                 match (&mut body, tape.nodes[i]) {
                     (Some(rows), Node::Leaf(_)) => {
                         rows.leaves.push((d, width));
-                        if !varies[i] {
+                        if !varying {
                             rows.kept.push((d, width));
                         }
                     }
-                    (Some(rows), _) if !varies[i] => {
+                    (Some(rows), _) if !varying => {
                         let step = self.step(i, d);
                         rows.prelude.push(step);
                         rows.kept.push((d, width));

@@ -430,7 +430,7 @@ impl Vm {
                     if self.world.loops {
                         let (pc, code) = (here!(), self.code);
                         self.pc = to as usize;
-                        if let Err(e) = self.at_head(Head::Label(to as u32)) {
+                        if let Err(e) = self.at_head(Head::Label(to)) {
                             self.code = code;
                             self.pc = pc;
                             fail!(e);

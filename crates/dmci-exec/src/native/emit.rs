@@ -4,6 +4,9 @@
 //! whose next use is furthest away goes to memory (Belady's rule); a value that has a home in memory,
 //! such as a constant, is only forgotten.
 
+// Copies of a value are counted: their registers and places go by the same number.
+#![allow(clippy::needless_range_loop)]
+
 use super::encode::*;
 use super::ir::{Action, Builder, Home, Instruction, NONE, Value};
 use dmci_ops::arith::Slow;

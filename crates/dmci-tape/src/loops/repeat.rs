@@ -220,13 +220,14 @@ impl<'a> Apart<'a> {
     fn new(body: &'a Tape, states: usize) -> Self {
         let selected = |id: NodeId| matches!(body.nodes[id.0 as usize], Node::Op(Op::Select, _));
         let mut owner = FxHashMap::default();
-        let mut kept = vec![None; states];
+        let mut kept = Vec::with_capacity(states);
         let mut places = 0;
-        for j in 0..states {
-            if !selected(body.outputs[j]) {
-                owner.entry(body.outputs[j]).or_insert(j);
-                kept[j] = Some(places);
-                places += 1;
+        for (j, &output) in body.outputs[..states].iter().enumerate() {
+            let stays = !selected(output);
+            kept.push(stays.then_some(places));
+            places += stays as usize;
+            if stays {
+                owner.entry(output).or_insert(j);
             }
         }
         Apart { body, states, owner, kept, extras: Vec::new(), places: FxHashMap::default() }
