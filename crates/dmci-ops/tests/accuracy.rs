@@ -33,7 +33,7 @@ impl Stream {
             1 => (low.max(-8.0)) + (high.min(8.0) - low.max(-8.0)) * self.unit(),
             _ => {
                 let size = 10f64.powf(-18.0 + (18.0 + high.max(-low).log10()) * self.unit());
-                let x = if self.next() % 2 == 0 { size } else { -size };
+                let x = if self.next().is_multiple_of(2) { size } else { -size };
                 if (low..=high).contains(&x) { x } else { size.clamp(low, high) }
             }
         }
