@@ -103,7 +103,7 @@ fn a_restart_in_a_population_is_what_it_is_alone() {
                 // One point at a time: what is evaluated beside it changes nothing either.
                 let found = points
                     .iter()
-                    .map(|p| problem.evaluate(std::slice::from_ref(&p), optimizer.need()).unwrap().remove(0));
+                    .map(|p| problem.evaluate(std::slice::from_ref(p), optimizer.need()).unwrap().remove(0));
                 let found = found.collect();
                 alone.tell(points, found, &optimizer, &budget);
             }
