@@ -253,7 +253,7 @@ mod tests {
         let t = table("a, b,c,d,e\n1,1,x,1,+12345678901234567890\n-2,2.5,y,1e3,2\n");
         let kind = |name: &str| match &t.column(name).unwrap().values {
             Column::Reals(list) => format!("{list:?}"),
-            Column::Data(list) => format!("{list:?}"),
+            other => format!("{:?}", (0..other.len()).map(|r| other.row(r)).collect::<Vec<_>>()),
         };
         assert_eq!(kind("a"), "[Integer(1), Integer(-2)]");
         assert_eq!(kind("b"), "[1.0, 2.5]");
