@@ -44,10 +44,10 @@ pub enum Command {
     Eval(Eval),
     /// Fit the parameters of a program to the rows of a table
     #[command(after_help = FIT_EXAMPLES)]
-    Fit(Fit),
+    Fit(Box<Fit>),
     /// Draw from the posterior of a program with priors
     #[command(after_help = SAMPLE_EXAMPLES)]
-    Sample(Sample),
+    Sample(Box<Sample>),
     /// Show the operations that a program does on its parameters
     #[command(after_help = TAPE_EXAMPLES)]
     Tape(Tape),

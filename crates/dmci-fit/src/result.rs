@@ -286,7 +286,7 @@ fn without_influence(problem: &Problem, influence: &[bool], choice: &Choice, war
     for (parameter, block) in problem.parameters.iter().zip(&problem.layout.blocks) {
         let count = block.transform.raws() * if block.per_group { problem.layout.groups } else { 1 };
         let silent = influence[block.raw..block.raw + count].iter().all(|seen| !seen);
-        let searched = choice.without_derivative.iter().any(|name| *name == parameter.name);
+        let searched = choice.without_derivative.contains(&parameter.name);
         if silent && !searched {
             let message = format!("the derivative by {} was zero throughout, so it was not fitted", parameter.name);
             let help = "the prediction does not depend on it, or only through the test of an if";

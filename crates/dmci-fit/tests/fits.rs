@@ -101,7 +101,9 @@ fn a_restart_in_a_population_is_what_it_is_alone() {
             while alone.stopped.is_none() {
                 let points = alone.ask();
                 // One point at a time: what is evaluated beside it changes nothing either.
-                let found = points.iter().map(|p| problem.evaluate(&[p.clone()], optimizer.need()).unwrap().remove(0));
+                let found = points
+                    .iter()
+                    .map(|p| problem.evaluate(std::slice::from_ref(p), optimizer.need()).unwrap().remove(0));
                 let found = found.collect();
                 alone.tell(points, found, &optimizer, &budget);
             }

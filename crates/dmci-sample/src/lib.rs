@@ -123,9 +123,11 @@ fn run_chain(
     drawn: &AtomicUsize,
     go_on: &(dyn Fn(usize) -> bool + Sync),
 ) -> Result<OneChain, Report> {
-    let mut settings = DiagNutsSettings::default();
-    settings.num_tune = options.tune as u64;
-    settings.num_draws = options.draws as u64;
+    let settings = DiagNutsSettings {
+        num_tune: options.tune as u64,
+        num_draws: options.draws as u64,
+        ..DiagNutsSettings::default()
+    };
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ chain as u64);
     let math = CpuMath::new(Posterior::new(problem));
     let mut sampler = settings.new_chain(chain as u64, math, &mut rng).map_err(failed)?;
