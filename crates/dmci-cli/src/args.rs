@@ -1,10 +1,12 @@
 //! The command line as data: options, help and examples.
 
 pub mod fit;
+pub mod sample;
 
 use crate::quantity;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use fit::{FIT_EXAMPLES, Fit};
+use sample::{SAMPLE_EXAMPLES, Sample};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -42,7 +44,10 @@ pub enum Command {
     Eval(Eval),
     /// Fit the parameters of a program to the rows of a table
     #[command(after_help = FIT_EXAMPLES)]
-    Fit(Fit),
+    Fit(Box<Fit>),
+    /// Draw from the posterior of a program with priors
+    #[command(after_help = SAMPLE_EXAMPLES)]
+    Sample(Box<Sample>),
     /// Show the operations that a program does on its parameters
     #[command(after_help = TAPE_EXAMPLES)]
     Tape(Tape),
@@ -225,6 +230,9 @@ pub struct Eval {
     /// Write the results to a file instead of standard output
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Report errors as one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Where a program comes from, if not from a fit.

@@ -19,7 +19,7 @@ const SHOWN: usize = 5;
 pub fn eval(args: &Eval) -> u8 {
     match evaluate(args) {
         Ok(failed) => (failed > 0) as u8,
-        Err(report) => output::fail(&report, false),
+        Err(report) => output::fail(&report, args.json),
     }
 }
 

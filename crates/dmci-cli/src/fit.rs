@@ -6,7 +6,8 @@ mod settings;
 pub mod stored;
 mod table;
 
-use crate::args::fit::Fit as Arguments;
+use crate::args::ProgramArgs;
+use crate::args::fit::{DataArgs, Fit as Arguments};
 use crate::source::Source;
 use crate::{files, options, output};
 use checkpoint::Keeper;
@@ -116,15 +117,27 @@ fn same_file(a: &Path, b: &Path) -> bool {
 }
 
 fn problem(args: &Arguments, run: &RunOptions) -> Result<Problem, Report> {
-    let mut program = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
-    if args.data.params.is_some() {
+    let problem = problem_of(&args.program, &args.data, run)?;
+    let Some(x) = &args.x else { return Ok(problem) };
+    let table = files::read_table(&args.data.data, &settings::missing(&args.data))?;
+    let column = dmci_fit::find_column(&table, x)?;
+    if !problem.inputs.contains(x) || column.reals().is_err() {
+        let message = format!("{x} cannot be the horizontal axis: it is no number that the program reads");
+        let help = format!("the program reads {}", problem.inputs.join(", "));
+        return Err(Report::of(*Diagnostic::error("E0704", message).help(help)));
+    }
+    Ok(problem)
+}
+
+/// What is to be fitted or sampled.
+pub fn problem_of(program: &ProgramArgs, data: &DataArgs, run: &RunOptions) -> Result<Problem, Report> {
+    let mut program = Source::of(program.file.as_deref(), program.expression.as_deref())?.program();
+    if data.params.is_some() {
         program = literals_of(&program)?;
     }
-    let words = args.data.missing.iter().flat_map(|m| m.split(','));
-    let missing: Vec<String> = words.map(|w| w.trim().to_string()).collect();
-    let table = files::read_table(&args.data.data, &missing)?;
+    let table = files::read_table(&data.data, &settings::missing(data))?;
     let mut run = run.clone();
-    if let Some(path) = &args.data.start_from {
+    if let Some(path) = &data.start_from {
         // What the command line sets counts more than what another fit found.
         let starts = stored::starts(path)?;
         let given: Vec<String> = run.bindings.iter().map(|(name, _)| name.clone()).collect();
@@ -132,27 +145,18 @@ fn problem(args: &Arguments, run: &RunOptions) -> Result<Problem, Report> {
     }
     let options = ProblemOptions {
         run,
-        holdout: settings::holdout(args.data.holdout.as_deref())?,
-        loss: settings::loss(&args.data)?,
-        weights: args.data.weights.clone(),
-        sigma: args.data.sigma.clone(),
-        trials: args.data.trials.clone(),
-        group: args.data.group.clone(),
-        only: args.data.only.as_ref().map(|list| list.split(',').map(|n| n.trim().to_string()).collect()),
+        holdout: settings::holdout(data.holdout.as_deref())?,
+        loss: settings::loss(data)?,
+        weights: data.weights.clone(),
+        sigma: data.sigma.clone(),
+        trials: data.trials.clone(),
+        group: data.group.clone(),
+        only: data.only.as_ref().map(|list| list.split(',').map(|n| n.trim().to_string()).collect()),
     };
-    let problem = match &args.data.target {
-        target if args.data.objective => Problem::objective(program, &table, target.as_deref(), options)?,
-        target => Problem::new(program, &table, target.as_deref().unwrap_or_default(), options)?,
-    };
-    if let Some(x) = &args.x {
-        let column = dmci_fit::find_column(&table, x)?;
-        if !problem.inputs.contains(x) || column.reals().is_err() {
-            let message = format!("{x} cannot be the horizontal axis: it is no number that the program reads");
-            let help = format!("the program reads {}", problem.inputs.join(", "));
-            return Err(Report::of(*Diagnostic::error("E0704", message).help(help)));
-        }
+    match &data.target {
+        target if data.objective => Problem::objective(program, &table, target.as_deref(), options),
+        target => Problem::new(program, &table, target.as_deref().unwrap_or_default(), options),
     }
-    Ok(problem)
 }
 
 /// The program with its literals as parameters.

@@ -14,6 +14,7 @@ mod output;
 mod quantity;
 mod repl;
 mod run;
+mod sample;
 mod source;
 mod tape;
 
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
             Command::Grad(args) => grad::grad(&args),
             Command::Eval(args) => eval::eval(&args),
             Command::Fit(args) => fit::fit(&args),
+            Command::Sample(args) => sample::sample(&args),
             Command::Tape(args) => tape::tape(&args),
             Command::Check(args) => check::check(&args),
             Command::Compile(args) => compile::compile(&args),

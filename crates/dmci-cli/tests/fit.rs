@@ -375,3 +375,26 @@ fn a_trace_has_a_line_for_every_epoch_of_every_search() {
     assert_eq!(text.lines().count(), 1 + 3 * 11);
     assert!(text.starts_with("restart,optimizer,epoch,loss\n0,adam,0,"));
 }
+
+#[test]
+fn a_posterior_is_sampled() {
+    let space = space("sample");
+    let program = "(params (m free 0.0 (prior normal 0 10)) (sigma positive 1.0 (prior half-normal 5))) (+ m (* 0 t))";
+    let args = ["sample", "-e", program, "--data", "rows.csv", "--target", "y", "--loss", "gaussian", "--draws", "300"];
+    let more = ["--tune", "300", "--out", "draws.csv", "--json"];
+    let ran = dmci(&[&args[..], &more].concat(), "", space.path());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let json: Json = serde_json::from_str(&ran.stdout).unwrap();
+    let mean = json["parameters"]["m"]["mean"].as_f64().unwrap();
+    assert!((mean - 2.17).abs() < 0.8, "{json}");
+    let draws = std::fs::read_to_string(space.path().join("draws.csv")).unwrap();
+    assert!(draws.starts_with("chain,draw,m,sigma\n0,0,") && draws.lines().count() == 1201);
+    let ran = dmci(&args, "", space.path());
+    assert!(
+        ran.stdout.starts_with("parameter  mean") && ran.stdout.contains("1200 draws of 4 chains"),
+        "{}",
+        ran.stdout
+    );
+    let ran = dmci(&["sample", "line.scm", "--data", "rows.csv", "--target", "y"], "", space.path());
+    assert!(ran.code == 1 && ran.stderr.contains("E0809"), "{}", ran.stderr);
+}

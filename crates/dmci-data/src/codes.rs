@@ -105,6 +105,8 @@ table! {
     E0806: "loss that lacks something",
     E0807: "prior that cannot be used",
     E0808: "result that does not fit the rows",
+    E0809: "sampling without a likelihood",
+    E0810: "sampling that failed",
     E0901: "cannot read file",
     E0902: "malformed .ncg file",
     E0903: "wrong .ncg version",

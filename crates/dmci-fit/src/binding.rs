@@ -131,25 +131,29 @@ pub fn groups(
     Ok((names, rows))
 }
 
-/// The parameters that describe noise: those with the names of noise that the program does not read.
+/// The parameters that describe noise: those with the names of noise that the program does not read; and
+/// what a fixed one multiplies standard deviations with.
 pub fn noise(
     program: &Program,
     loss: &Loss,
     names: &Names,
-    parameters: &[Parameter],
+    (parameters, fixed): (&[Parameter], &[Parameter]),
     layout: &Layout,
     [_, sigma, trials]: &[Option<String>; 3],
-) -> Result<Noise, Report> {
+) -> Result<(Noise, f64), Report> {
     let index = |name: &str| {
         let i = parameters.iter().position(|p| p.name == name && p.shape == Shape::Scalar)?;
         (!names.used.contains(&name.to_string())).then(|| layout.blocks[i].value)
     };
     let wrong = |message: String, help: &str| Err(Report::of(*Diagnostic::error("E0806", message).help(help)));
     let mut noise = Noise::default();
+    let mut factor = 1.0;
     match loss {
         Loss::Gaussian | Loss::StudentT(_) => {
             noise.sigma = index("sigma");
-            if noise.sigma.is_none() && sigma.is_none() {
+            let known = fixed.iter().find(|p| p.name == "sigma" && !names.used.contains(&p.name));
+            factor = known.map_or(1.0, |p| p.init);
+            if noise.sigma.is_none() && sigma.is_none() && known.is_none() {
                 let message = format!("the {} loss needs the size of the noise", loss.name());
                 let help = "name a column with --sigma, or declare (sigma positive 1.0) in (params ...); if all rows \
                             have the same unknown noise, --loss mse gives the same fit";
@@ -174,7 +178,7 @@ pub fn noise(
         }
         _ => {}
     }
-    Ok(noise)
+    Ok((noise, factor))
 }
 
 /// The densities of the schema: of which numbers of a set, and whether every group has its own.

@@ -76,6 +76,11 @@ impl Problem {
 
     /// Rows of the training set as a reader of the table counts them: from 1.
     fn row_list(&self, rows: &[usize]) -> String {
+        if self.series.is_some() {
+            let names: Vec<&str> =
+                rows.iter().take(5).filter_map(|&r| self.groups.get(r)).map(String::as_str).collect();
+            return if names.is_empty() { "its run".into() } else { format!("the run of {}", names.join(", ")) };
+        }
         let numbers: Vec<String> = rows.iter().take(5).map(|&r| (self.training.indices[r] + 1).to_string()).collect();
         let more = if rows.len() > 5 { format!(" and {} more", rows.len() - 5) } else { String::new() };
         format!("row{} {}{more}", if rows.len() == 1 { "" } else { "s" }, numbers.join(", "))

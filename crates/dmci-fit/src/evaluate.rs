@@ -160,7 +160,7 @@ impl Problem {
         let (n, outputs) = (self.layout.values, self.targets.len());
         let mut gradient = vec![0.0; self.layout.raws];
         let single = self.layout.groups == 1;
-        for (group, set) in sets.iter().enumerate().take(self.layout.groups) {
+        for (group, set) in sets.iter().enumerate() {
             let cells = || (0..terms.len()).filter(move |c| single || rows.group[c / outputs] == group);
             let mut by_value: Vec<f64> = (0..n)
                 .map(|j| {

@@ -79,6 +79,18 @@ impl Layout {
         values
     }
 
+    /// The logarithm of how much all values move with the raw numbers; its derivatives are added to `out`.
+    pub fn log_stretch(&self, raw: &[f64], out: &mut [f64]) -> f64 {
+        let mut sum = 0.0;
+        for block in &self.blocks {
+            for group in 0..if block.per_group { self.groups } else { 1 } {
+                let range = Layout::raw_range(block, group);
+                sum += block.transform.log_stretch(&raw[range.clone()], &mut out[range]);
+            }
+        }
+        sum
+    }
+
     /// The derivatives of [`Layout::all_values`] by the raw numbers, row by row.
     pub fn slopes(&self, raw: &[f64]) -> Vec<f64> {
         let mut rows = Vec::new();

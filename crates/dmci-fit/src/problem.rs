@@ -135,7 +135,8 @@ impl Problem {
         let is_grouped = |p: &Parameter| p.per.is_some();
         let layout =
             Layout::new(transforms.iter().copied().zip(parameters.iter().map(is_grouped)), group_names.len().max(1));
-        let noise = noise(&program, &loss, &names, &parameters, &layout, &aside)?;
+        let (noise, factor) = noise(&program, &loss, &names, (&parameters, &fixed), &layout, &aside)?;
+        bound.sigma.iter_mut().for_each(|s| *s *= factor);
         let start = group_starts(&program, &parameters, &layout)?;
         let priors = priors(&program, &loss, &parameters, &layout)?;
         let warnings = constant_target(table, &targets, &bound);

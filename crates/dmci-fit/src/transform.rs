@@ -74,6 +74,32 @@ impl Transform {
         }
     }
 
+    /// The logarithm of how much the values move with the raw numbers (of the determinant of their
+    /// derivatives), and its derivatives, which are added to `out`.
+    pub fn log_stretch(self, raw: &[f64], out: &mut [f64]) -> f64 {
+        let positive = |x: f64| (log(self.scale * sigmoid(x)), sigmoid(-x));
+        let sigmoidal = |x: f64, width: f64| (log(width * sigmoid_slope(x)), sigmoid(-x) - sigmoid(x));
+        let mut sum = 0.0;
+        for (k, (&x, out)) in raw.iter().zip(out).enumerate() {
+            let (log, slope) = match self.kind {
+                ParameterKind::Positive => positive(x),
+                ParameterKind::Unit => sigmoidal(x, self.scale),
+                ParameterKind::SignedUnit => (log(self.slope(x)), -2.0 * tanh(x)),
+                ParameterKind::Bounded(low, high) => sigmoidal(x, high - low),
+                // On the diagonal; below it the stretch is that of the scale.
+                ParameterKind::Cholesky(n) if (0..n).any(|i| i * (i + 1) / 2 + i == k) => positive(x),
+                ParameterKind::Simplex(n) => {
+                    let shares = shares(raw);
+                    (log(shares[k]) + if k == 0 { log(shares[n - 1]) } else { 0.0 }, 1.0 - n as f64 * shares[k])
+                }
+                _ => (log(self.scale), 0.0),
+            };
+            sum += log;
+            *out += slope;
+        }
+        sum
+    }
+
     /// The raw numbers for values; `None` if no finite ones have them.
     pub fn raws_of(self, values: &[f64]) -> Option<Vec<f64>> {
         match self.kind {
@@ -285,5 +311,58 @@ mod tests {
         assert_eq!(wrong.raws_of(&[0.4, 0.4]), None);
         let above = Transform { kind: ParameterKind::Cholesky(2), scale: 1.0, count: 4 };
         assert_eq!(above.raws_of(&[1.0, 1.0, 0.0, 1.0]), None);
+    }
+
+    #[test]
+    fn stretches_are_determinants_with_their_derivatives() {
+        let cases = [
+            (ParameterKind::Free, 2.0, 2, vec![0.3, -1.0]),
+            (ParameterKind::Positive, 3.0, 2, vec![0.3, -1.0]),
+            (ParameterKind::Unit, 2.0, 2, vec![0.3, -1.0]),
+            (ParameterKind::SignedUnit, 0.5, 1, vec![0.4]),
+            (ParameterKind::Bounded(-1.0, 4.0), 1.0, 1, vec![0.4]),
+            (ParameterKind::Cholesky(2), 2.0, 4, vec![0.3, -1.0, 0.7]),
+            (ParameterKind::Simplex(3), 1.0, 3, vec![0.3, -1.0]),
+        ];
+        for (kind, scale, count, raw) in cases {
+            let t = Transform { kind, scale, count };
+            let n = raw.len();
+            let stretch = |raw: &[f64]| {
+                let mut gradient = vec![0.0; n];
+                (t.log_stretch(raw, &mut gradient), gradient)
+            };
+            // The determinant of the derivatives of the values that are not decided by the others.
+            let kept: Vec<usize> = match kind {
+                ParameterKind::Cholesky(_) => vec![0, 2, 3],
+                _ => (0..n).collect(),
+            };
+            let mut jacobian: Vec<Vec<f64>> = kept
+                .iter()
+                .map(|&k| {
+                    let (mut unit, mut row) = (vec![0.0; count], vec![0.0; n]);
+                    unit[k] = 1.0;
+                    t.pull_back(&raw, &unit, &mut row);
+                    row
+                })
+                .collect();
+            let mut determinant = 1.0;
+            for i in 0..n {
+                determinant *= jacobian[i][i];
+                for j in i + 1..n {
+                    let factor = jacobian[j][i] / jacobian[i][i];
+                    (0..n).for_each(|k| jacobian[j][k] -= factor * jacobian[i][k]);
+                }
+            }
+            let (value, gradient) = stretch(&raw);
+            assert!((value - determinant.abs().ln()).abs() < 1e-12, "{kind}: {value} {determinant}");
+            for (k, exact) in gradient.iter().enumerate() {
+                let moved = |by: f64| {
+                    let mut raw = raw.clone();
+                    raw[k] += by;
+                    stretch(&raw).0
+                };
+                assert!((exact - (moved(1e-6) - moved(-1e-6)) / 2e-6).abs() < 1e-8, "{kind} {k}");
+            }
+        }
     }
 }

@@ -24,6 +24,11 @@ pub fn loss(args: &DataArgs) -> Result<Loss, Report> {
     }
 }
 
+/// What stands for a missing value.
+pub fn missing(args: &DataArgs) -> Vec<String> {
+    args.missing.iter().flat_map(|m| m.split(',')).map(|w| w.trim().to_string()).collect()
+}
+
 /// The rows that are held out.
 pub fn holdout(text: Option<&str>) -> Result<Holdout, Report> {
     let Some(text) = text else { return Ok(Holdout::None) };

@@ -96,6 +96,10 @@ pub fn fixtures(space: &Workspace) {
     space.write("gap.csv", "t,y\n0.0,1.0\n,2.5\n");
     space.write("twice.csv", "t,t,y\n0.0,1.0,2.0\n");
     space.write("latin.csv", b"t,y\n0.0,1.0\n1.0,\xb5\n");
+    space.write("minus.csv", "t,w,y\n0.0,1.0,1.0\n1.0,-1.0,2.0\n");
+    space.write("nothing.csv", "t,y\n0.0,NA\n1.0,NA\n");
+    space.write("text.npy", "no array");
+    space.write("text.npz", "no archive");
     space.write("binary.scm", b"(display \"\xff\xfe\")");
     space.write("text.ncg", "(+ 1 2)\n");
     space.write("empty.ncg", "");

@@ -34,7 +34,10 @@ impl Expander<'_> {
             let Some(starts) = starts_of(self.heap, shape, structure, start) else {
                 let rule = match shape {
                     Shape::Scalar => "the start of a parameter must be a number".to_string(),
-                    shape => format!("the start of a {shape} parameter must be a number or {} numbers", shape.len()),
+                    shape => {
+                        let kind = self.shown(parts[1]);
+                        format!("the start of a parameter of kind {kind} must be a number or {} numbers", shape.len())
+                    }
                 };
                 return Err(self.bad_param(&rule, start_cell));
             };

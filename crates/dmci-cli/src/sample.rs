@@ -1,0 +1,131 @@
+//! `dmci sample`: draws from a posterior.
+
+use crate::args::sample::Sample as Arguments;
+use crate::fit::problem_of;
+use crate::{files, options, output};
+use dmci::{Datum, Diagnostic, Report};
+use dmci_fit::plot::digits;
+use dmci_sample::{SampleOptions, Samples, Summary, sample as draw};
+use serde_json::{Map, Value as Json, json};
+use std::fmt::Write;
+
+/// Most numbers that are kept.
+const MOST: u64 = 1 << 28;
+
+/// Samples a posterior.
+pub fn sample(args: &Arguments) -> u8 {
+    match run(args) {
+        Ok(code) => code,
+        Err(report) => output::fail(&report, args.json),
+    }
+}
+
+fn run(args: &Arguments) -> Result<u8, Report> {
+    if args.chains > 1000 || args.draws.saturating_mul(args.chains) > MOST {
+        let message = format!("expected at most 1000 chains and {MOST} draws, got {} of {}", args.chains, args.draws);
+        return Err(output::usage_error(message, "fewer draws tell as much: look at the effective size"));
+    }
+    if let Some(path) = &args.out {
+        files::check_place(path, "--out")?;
+    }
+    let run = options::run_options(&args.options)?;
+    let problem = problem_of(&args.program, &args.data, &run)?;
+    options::stop_on_interrupt(&run.cancel);
+    let settings = SampleOptions {
+        chains: args.chains as usize,
+        draws: args.draws as usize,
+        tune: args.tune as usize,
+        seed: args.options.seed,
+    };
+    let samples = draw(&problem, &settings, &|_| !run.cancel.is_cancelled())?;
+    if samples.chains.iter().all(Vec::is_empty) {
+        return Err(Report::of(*Diagnostic::error("E0409", "interrupted before the first draw was kept")));
+    }
+    let summaries = samples.summaries();
+    if args.json {
+        output::print_json(&to_json(&settings, &samples, &summaries));
+    } else if !args.quiet {
+        output::print(&table(&samples, &summaries));
+    }
+    if let Some(path) = &args.out {
+        files::write(path, csv(&samples).as_bytes(), "--out")?;
+    }
+    Ok(if samples.interrupted { 130 } else { 0 })
+}
+
+fn table(samples: &Samples, summaries: &[Summary]) -> String {
+    let mut rows = vec![["parameter", "mean", "sd", "5%", "50%", "95%", "R-hat", "effective"].map(String::from)];
+    for s in summaries {
+        let [low, middle, high] = s.quantiles.map(|q| digits(q, 5));
+        let r_hat = format!("{:.3}", s.r_hat);
+        rows.push([
+            s.name.clone(),
+            digits(s.mean, 5),
+            digits(s.sd, 3),
+            low,
+            middle,
+            high,
+            r_hat,
+            digits(s.effective.round(), 6),
+        ]);
+    }
+    let widths: Vec<usize> = (0..8).map(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in &rows {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
+    }
+    let draws: usize = samples.chains.iter().map(|c| c.len() / samples.names.len().max(1)).sum();
+    let _ = writeln!(
+        text,
+        "\n{draws} draws of {} chains, {} divergences, {} gradients",
+        samples.chains.len(),
+        samples.divergences,
+        samples.gradients
+    );
+    if summaries.iter().any(|s| s.r_hat > 1.05) {
+        text += "the chains do not agree (R-hat above 1.05): draw more, or look for several modes\n";
+    }
+    if samples.divergences > 0 {
+        text +=
+            "divergences say that the posterior was not explored everywhere: tighten priors, or rewrite the model\n";
+    }
+    text
+}
+
+fn to_json(settings: &SampleOptions, samples: &Samples, summaries: &[Summary]) -> Json {
+    let number = |x: f64| Datum::Real(x).to_json();
+    let parameters: Map<String, Json> = summaries
+        .iter()
+        .map(|s| {
+            let [low, middle, high] = s.quantiles.map(number);
+            let entry = json!({
+                "mean": number(s.mean), "sd": number(s.sd), "q5": low, "median": middle, "q95": high,
+                "r_hat": number(s.r_hat), "effective": number(s.effective),
+            });
+            (s.name.clone(), entry)
+        })
+        .collect();
+    json!({
+        "schema": "dmci-sample-1",
+        "engine": {"version": env!("CARGO_PKG_VERSION")},
+        "chains": settings.chains,
+        "draws": settings.draws,
+        "tune": settings.tune,
+        "divergences": samples.divergences,
+        "gradients": samples.gradients,
+        "interrupted": samples.interrupted,
+        "parameters": parameters,
+    })
+}
+
+fn csv(samples: &Samples) -> String {
+    let mut text = format!("chain,draw,{}\n", samples.names.join(","));
+    for (chain, draws) in samples.chains.iter().enumerate() {
+        for (i, draw) in draws.chunks(samples.names.len().max(1)).enumerate() {
+            let cells: Vec<String> = draw.iter().map(|x| format!("{x:?}")).collect();
+            let _ = writeln!(text, "{chain},{i},{}", cells.join(","));
+        }
+    }
+    text
+}
