@@ -23,7 +23,7 @@ fn a_loop_to_a_tolerance_is_recorded_a_few_times() {
     let tolerances: Vec<f64> = uniform(lanes, 2).iter().map(|u| 10f64.powf(-2.0 - 4.0 * u)).collect();
     let etas: Vec<f64> = uniform(lanes, 3).iter().map(|u| 10f64.powf(-2.0 * u)).collect();
     let columns = [xs, tolerances, etas].map(Column::Reals);
-    let program = Program::new(model_text("bench/newton-damped.scm"));
+    let program = Program::new(&model_text("bench/newton-damped.scm"));
     for mode in [Mode::Direct, Mode::Dmci] {
         let model = Model::new(program.clone(), &["a"], &["x", "tol", "eta"], options(mode.clone()));
         let all = model.evaluate(&[0.5], &columns, Want::Gradients).unwrap();
