@@ -3,7 +3,10 @@
 //! `{"file": F, "params": {NAME: NUMBERS}, "inputs": {NAME: NUMBERS}, "fixed": {NAME: DATUM}, "batch": B,
 //! "shared": false, "single": false, "threads": 1, "want": "gradients"}` loads a model and answers with the
 //! value and gradient of its first lanes. Lane `i` has parameters and inputs that differ a little from those given, in
-//! a way that its peer can repeat. `{"seconds": S}` times calls for so long and answers with nanoseconds a call.
+//! a way that its peer can repeat. `{"seconds": S}` times calls for so long and answers with nanoseconds a call;
+//! with `"hand": true` those of the same program written by hand, if there is one.
+
+mod hand;
 
 use dmci::{Batch, Code, Column, Datum, Mode, Model, ModelOptions, Program, Sums, Want};
 use serde_json::{Value, json};
@@ -50,6 +53,7 @@ struct Loaded {
     rows: usize,
     batch: Batch,
     sums: Sums,
+    hand: Option<hand::Program>,
 }
 
 impl Loaded {
@@ -60,7 +64,8 @@ impl Loaded {
         let shared = request["shared"].as_bool().unwrap_or(false);
         let empty = serde_json::Map::new();
         let map = |name: &str| request[name].as_object().unwrap_or(&empty).clone();
-        let mut options = ModelOptions { threads: request["threads"].as_u64().unwrap_or(1) as usize, ..Default::default() };
+        let mut options =
+            ModelOptions { threads: request["threads"].as_u64().unwrap_or(1) as usize, ..Default::default() };
         options.run.numerics.single = request["single"].as_bool().unwrap_or(false);
         options.run.mode = request["mode"].as_str().and_then(|m| Mode::parse(m).ok()).unwrap_or_default();
         options.code = if request["code"] == json!(false) { Code::Never } else { Code::WhenItPays };
@@ -87,7 +92,8 @@ impl Loaded {
         let model = Model::with_params(Program::named(file, &text), structure, &names, options);
         let (batch, sums) = (Batch::default(), Sums::default());
         let rows = if columns.is_empty() { 1 } else { lanes };
-        Ok(Loaded { model, params: all, columns, want, shared, rows, batch, sums })
+        let hand = hand::find(file);
+        Ok(Loaded { model, params: all, columns, want, shared, rows, batch, sums, hand })
     }
 
     fn call(&mut self) -> Result<(), Failure> {
@@ -126,15 +132,42 @@ impl Loaded {
         }))
     }
 
-    /// Nanoseconds a call, the least of ten parts of the time.
-    fn time(&mut self, seconds: f64) -> Result<Value, Failure> {
+    fn time(&mut self, seconds: f64, by_hand: bool) -> Result<Value, Failure> {
+        if by_hand {
+            return self.time_by_hand(seconds);
+        }
+        timed(seconds, || self.call())
+    }
+
+    fn time_by_hand(&mut self, seconds: f64) -> Result<Value, Failure> {
+        let program = self.hand.ok_or("no program by hand")?;
+        let (Some(Column::Reals(inputs)) | Some(Column::Shaped(_, inputs))) = self.columns.first() else {
+            return Err("no column".into());
+        };
+        let (mut values, mut gradients) = (self.batch.values.clone(), self.batch.gradients.clone());
+        let mut answer = timed(seconds, || {
+            program(&self.params, inputs, &mut values, &mut gradients);
+            std::hint::black_box(&mut values);
+            Ok(())
+        })?;
+        // Whole groups of lanes agree with the engine.
+        let all = values.iter().zip(&self.batch.values).chain(gradients.iter().zip(&self.batch.gradients));
+        let difference = all.map(|(a, b)| (a - b).abs() / (1e-3 + b.abs())).fold(0.0, f64::max);
+        answer["difference"] = json!(difference);
+        Ok(answer)
+    }
+}
+
+/// Nanoseconds a call, the least and the median of parts of the time.
+fn timed(seconds: f64, mut call: impl FnMut() -> Result<(), Failure>) -> Result<Value, Failure> {
+    {
         let mut calls = 1;
         let mut times = Vec::new();
         let end = Instant::now() + Duration::from_secs_f64(seconds);
         while times.is_empty() || Instant::now() < end {
             let start = Instant::now();
             for _ in 0..calls {
-                self.call()?;
+                call()?;
             }
             let each = start.elapsed().as_nanos() as f64 / calls as f64;
             times.push(each);
@@ -151,7 +184,7 @@ fn main() {
         let mut answer = || -> Result<Value, Failure> {
             let request: Value = serde_json::from_str(&line)?;
             if let Some(seconds) = request["seconds"].as_f64() {
-                return loaded.as_mut().ok_or("nothing is loaded")?.time(seconds);
+                return loaded.as_mut().ok_or("nothing is loaded")?.time(seconds, request["hand"] == json!(true));
             }
             loaded.insert(Loaded::new(&request)?).answer()
         };

@@ -2,11 +2,13 @@
 //!
 //! The block interpreter is what this is measured by: every lane has the same bits.
 
+mod cold;
 mod compile;
 mod emit;
 mod encode;
 mod ir;
 mod lower;
+mod registers;
 mod run;
 
 pub(crate) use compile::Compiled;

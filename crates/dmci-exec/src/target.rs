@@ -30,28 +30,31 @@ impl<'a> Target<'a> {
     pub(crate) fn put<'r>(&mut self, first: usize, row: impl Fn(usize) -> &'r [u64]) {
         let mut k = 0;
         for (list, width) in self.lists.iter_mut() {
-            for at in 0..*width {
-                spread(row(k), &mut list[first * *width..], *width, at);
-                k += 1;
+            let list = &mut list[first * *width..];
+            match *width {
+                1 => together(list, [row(k)]),
+                2 => together(list, [row(k), row(k + 1)]),
+                3 => together(list, [row(k), row(k + 1), row(k + 2)]),
+                4 => together(list, [row(k), row(k + 1), row(k + 2), row(k + 3)]),
+                n => (0..n).for_each(|at| spread(row(k + at), &mut list[at..], n)),
             }
+            k += *width;
         }
     }
 }
 
-/// Puts a row into a list, so many places apart. Usual distances have loops of their own.
-fn spread(row: &[u64], list: &mut [f64], width: usize, at: usize) {
-    fn fixed<const W: usize>(row: &[u64], list: &mut [f64], at: usize) {
-        let places = list.chunks_exact_mut(W);
-        places.zip(row).for_each(|(place, &bits)| place[at] = f64::from_bits(bits));
-    }
-    match width {
-        1 => fixed::<1>(row, list, 0),
-        2 => fixed::<2>(row, list, at),
-        3 => fixed::<3>(row, list, at),
-        4 => fixed::<4>(row, list, at),
-        _ => {
-            let places = list[at..].iter_mut().step_by(width);
-            places.zip(row).for_each(|(place, &bits)| *place = f64::from_bits(bits));
+/// Puts a row into a list, so many places apart.
+fn spread(row: &[u64], list: &mut [f64], width: usize) {
+    list.iter_mut().step_by(width).zip(row).for_each(|(place, &bits)| *place = f64::from_bits(bits));
+}
+
+/// Puts a few rows into a list, in turns: it is written once, in its order.
+fn together<const W: usize>(list: &mut [f64], rows: [&[u64]; W]) {
+    let n = rows.iter().map(|row| row.len()).min().unwrap_or(0);
+    let rows = rows.map(|row| &row[..n]);
+    for (i, place) in list.chunks_exact_mut(W).take(n).enumerate() {
+        for (x, row) in place.iter_mut().zip(rows) {
+            *x = f64::from_bits(row[i]);
         }
     }
 }

@@ -28,7 +28,7 @@ use lanes::{Call, Work};
 use printed::Printed;
 use source::Lanes;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, RwLock};
+use std::sync::{Mutex, OnceLock, RwLock};
 use store::Store;
 
 /// Values of one input for all rows.
@@ -113,7 +113,9 @@ pub struct ModelOptions {
 
 impl Default for ModelOptions {
     fn default() -> Self {
-        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+        // The system takes longer to say this than a small program takes to run.
+        static THREADS: OnceLock<usize> = OnceLock::new();
+        let threads = *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
         ModelOptions {
             run: RunOptions::default(),
             passes: Passes::default(),

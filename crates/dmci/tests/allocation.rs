@@ -5,7 +5,7 @@
 mod common;
 
 use common::uniform;
-use dmci::{Batch, Column, Datum, Model, ModelOptions, Numerics, Passes, Program, RunOptions, Shape, Sums, Want};
+use dmci::{Batch, Code, Column, Datum, Model, ModelOptions, Numerics, Passes, Program, RunOptions, Shape, Sums, Want};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -56,6 +56,7 @@ fn check(name: &str, model: &Model, sets: [&[f64]; 2], columns: &[Column]) {
     let rows = columns.first().map_or(1, |c| match c {
         Column::Reals(list) => list.len(),
         Column::Data(list) => list.len(),
+        Column::Shaped(..) => 1,
     });
     for want in [Want::Values, Want::Gradients, Want::Hessians] {
         let (mut batch, mut sums) = (Batch::default(), Sums::default());
@@ -77,7 +78,8 @@ fn check(name: &str, model: &Model, sets: [&[f64]; 2], columns: &[Column]) {
 
 fn options(stage: bool, joins: bool) -> ModelOptions {
     let passes = Passes { stage, ..Passes::default() };
-    ModelOptions { threads: 1, passes, joins, ..ModelOptions::default() }
+    // Compiling when it pays would allocate in some later call.
+    ModelOptions { threads: 1, code: Code::Always, passes, joins, ..ModelOptions::default() }
 }
 
 #[test]

@@ -64,8 +64,10 @@ fn a_long_loop_is_not_walked_to_its_end() {
     assert!(start.elapsed().as_secs() < 60);
 }
 
-/// The corpus: name, program, parameters with values, and rows of inputs.
-fn corpus(text: &str) -> Vec<(String, Program, Vec<(String, f64)>, Vec<String>, Vec<Column>)> {
+/// A program of the corpus: name, text, parameters with values, and rows of inputs.
+type Case = (String, Program, Vec<(String, f64)>, Vec<String>, Vec<Column>);
+
+fn corpus(text: &str) -> Vec<Case> {
     let case = |line: &str| {
         let case: Json = serde_json::from_str(line).unwrap();
         let numbers = case["params"].as_object().unwrap().iter().map(|(n, v)| (n.clone(), v.as_f64().unwrap()));

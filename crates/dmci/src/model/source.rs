@@ -29,9 +29,6 @@ impl Lanes {
     }
 }
 
-/// So many numbers of a lane or fewer are taken row by row.
-const MOST_BY_ROW: usize = 6;
-
 /// Where the numbers of an input are: in which column, how far into a row, how many a row has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
@@ -101,10 +98,16 @@ impl Leaves for Source<'_> {
             if let Which::Range(first, _) = which
                 && own
                 && at == 0
-                && count > MOST_BY_ROW
+                && count > 1
                 && leaf + count <= leaves
             {
-                transposed(&mut rows[leaf * width..], width, &list[first * count..], count, n);
+                let (rows, list) = (&mut rows[leaf * width..], &list[first * count..]);
+                match count {
+                    2 => apart::<2>(rows, width, list, n),
+                    3 => apart::<3>(rows, width, list, n),
+                    4 => apart::<4>(rows, width, list, n),
+                    _ => transposed(rows, width, list, count, n),
+                }
                 leaf += count;
             } else {
                 self.fill(which, leaf, &mut rows[leaf * width..][..n]);
@@ -138,6 +141,17 @@ fn transposed(rows: &mut [u64], row_width: usize, lists: &[f64], width: usize, n
     for (lane, list) in lists.chunks_exact(width).enumerate().take(n) {
         for (at, x) in list.iter().enumerate() {
             rows[at * row_width + lane] = x.to_bits();
+        }
+    }
+}
+
+/// The same for a few numbers of each lane.
+fn apart<const W: usize>(rows: &mut [u64], row_width: usize, lists: &[f64], n: usize) {
+    let mut parts = rows.chunks_mut(row_width);
+    let mut rows: [&mut [u64]; W] = std::array::from_fn(|_| &mut parts.next().unwrap_or_default()[..n]);
+    for (i, list) in lists.chunks_exact(W).take(n).enumerate() {
+        for (row, x) in rows.iter_mut().zip(list) {
+            row[i] = x.to_bits();
         }
     }
 }

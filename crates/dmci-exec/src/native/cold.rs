@@ -1,0 +1,126 @@
+//! What leaves the straight line: guards that fail, arguments that need a slow function, operations
+//! that have no instructions.
+
+use super::emit::{ARGUMENT, Emitter, VECTOR};
+use super::encode::*;
+use super::ir::{Home, NONE, Value};
+use dmci_ops::arith::Slow;
+use dmci_ops::{MAX_ARITY, Op};
+
+/// What is not in the straight line, because it hardly ever happens.
+pub(super) enum Cold {
+    Guard { copy: usize, outcome: bool, index: u32 },
+    Usual { result: u8, x: Place, y: Place, slow: Slow },
+}
+
+/// Calls an operation on a few lanes.
+extern "sysv64" fn call_operation(d: *mut u64, a: *const u64, b: *const u64, c: *const u64, op: u32, lanes: u32) {
+    let (lanes, single) = ((lanes & 0xFF) as usize, lanes >> 8 != 0);
+    let op = Op::ALL[op as usize];
+    // SAFETY: the emitter gives addresses of as many lanes, and the result has rows of its own.
+    let (d, args) = unsafe {
+        let operand = |p| std::slice::from_raw_parts(p, lanes);
+        (std::slice::from_raw_parts_mut(d, lanes), [operand(a), operand(b), operand(c)])
+    };
+    op.eval_lanes(d, args);
+    if single && op.result() == dmci_ops::Type::Real {
+        d.iter_mut().for_each(|bits| *bits = dmci_ops::op::single(*bits));
+    }
+}
+
+/// Calls a slow function where a bit is not set.
+extern "sysv64" fn call_slow(x: *const f64, y: *const f64, d: *mut f64, set: u32, slow: *const ()) {
+    // SAFETY: the emitter puts the address of such a function into the code.
+    let slow: Slow = unsafe { std::mem::transmute(slow) };
+    for lane in (0..4).filter(|lane| set >> lane & 1 == 0) {
+        // SAFETY: the emitter gives addresses of four lanes.
+        unsafe { *d.add(lane) = slow(*x.add(lane), *y.add(lane)) };
+    }
+}
+
+impl Emitter<'_> {
+    /// A call: all values go to memory, and the result is found there.
+    pub(super) fn call(&mut self, d: Value, op: Op, operands: &[Value]) {
+        for group in 0..16 / self.interleave {
+            let v = self.held[group];
+            if v != NONE {
+                if self.is_dying(v) && !operands.contains(&v) { self.release(v) } else { self.spill(v) }
+            }
+        }
+        let home = Home::Spill(self.spill_slot());
+        self.homes[d.0 as usize] = home;
+        let mut addresses = [home; MAX_ARITY];
+        for (k, v) in operands.iter().enumerate() {
+            addresses[k] = self.homes[v.0 as usize];
+        }
+        for (k, register) in [RSI, RDX, RCX].into_iter().enumerate() {
+            match (addresses[k], self.home(addresses[k], 0)) {
+                (Home::Constant(_), constant) => {
+                    let at = 512 + k * ARGUMENT;
+                    self.code.vector(LOAD, 0, 0, constant, None);
+                    for copy in 0..self.interleave {
+                        let to = Place::Memory { base: RBP, offset: (at + copy * VECTOR) as i32 };
+                        self.code.vector(STORE, 0, 0, to, None);
+                    }
+                    self.code.address(register, RBP, at as i32);
+                }
+                (_, Place::Memory { base, offset }) => self.code.address(register, base, offset),
+                _ => {}
+            }
+        }
+        if let Place::Memory { base, offset } = self.home(home, 0) {
+            self.code.address(RDI, base, offset);
+        }
+        self.code.constant_general(R8, op as u64);
+        self.code.constant_general(R9, (4 * self.interleave + 256 * self.single as usize) as u64);
+        self.code.raw(&[0xC5, 0xF8, 0x77]);
+        self.code.constant_general(RAX, call_operation as *const () as u64);
+        self.code.call_rax();
+    }
+
+    pub(super) fn cold_code(&mut self) {
+        for (jump, back, cold) in std::mem::take(&mut self.cold) {
+            self.code.land(jump, self.code.position());
+            match cold {
+                Cold::Guard { copy, outcome, index } => {
+                    if outcome {
+                        self.code.raw(&[0x83, 0xF0, 15]);
+                    }
+                    for lane in 0..4 {
+                        // If the bit is set and no guard failed before, note this one.
+                        let at = ((copy * 4 + lane) * 4) as i32;
+                        self.code.raw(&[0xA8, 1 << lane, 0x74, 21]);
+                        self.code.raw(&[0x41, 0x83, 0xBE]);
+                        self.code.raw(&at.to_le_bytes());
+                        self.code.raw(&[0xFF, 0x75, 11]);
+                        self.code.raw(&[0x41, 0xC7, 0x86]);
+                        self.code.raw(&at.to_le_bytes());
+                        self.code.raw(&index.to_le_bytes());
+                    }
+                }
+                Cold::Usual { result, x, y, slow } => {
+                    self.code.call(self.save);
+                    for (register, place) in [(RDI, x), (RSI, y), (RDX, Place::Register(result))] {
+                        match place {
+                            Place::Register(r) => self.code.address(register, RBP, r as i32 * VECTOR as i32),
+                            Place::Memory { base, offset } => self.code.address(register, base, offset),
+                            Place::Constant(at) => {
+                                // The address of a constant, from here.
+                                self.code.raw(&[0x48, 0x8D, (register & 7) << 3 | 5]);
+                                let end = self.code.position() + 4;
+                                self.code.raw(&(at as i32 - end as i32).to_le_bytes());
+                            }
+                        }
+                    }
+                    self.code.raw(&[0x89, 0xC1]);
+                    self.code.constant_general(R8, slow as *const () as u64);
+                    self.code.constant_general(RAX, call_slow as *const () as u64);
+                    self.code.call_rax();
+                    self.code.call(self.load);
+                }
+            }
+            let jump = self.code.jump();
+            self.code.land(jump, back);
+        }
+    }
+}

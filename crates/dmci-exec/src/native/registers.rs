@@ -1,0 +1,139 @@
+//! Which values are in registers.
+//!
+//! Each value has a group of as many registers as vectors are interleaved. If none is free, the value
+//! whose next use is furthest away goes to memory (Belady's rule); a value that has a home in memory,
+//! such as a constant, is only forgotten.
+
+use super::emit::{Emitter, NO_GROUP, NO_USE, SPILLS_AT, VECTOR};
+use super::encode::{LOAD, Place, RBP, RBX, STORE};
+use super::ir::{Home, NONE, Value};
+
+impl Emitter<'_> {
+    pub(super) fn forget_if_dead(&mut self, v: Value) {
+        if self.next[v.0 as usize] != NO_USE {
+            return;
+        }
+        self.release(v);
+        if let Home::Spill(s) = self.homes[v.0 as usize] {
+            self.homes[v.0 as usize] = Home::Nowhere;
+            self.free_spills.push(s);
+        }
+    }
+
+    /// The register group of a value is free again.
+    pub(super) fn release(&mut self, v: Value) {
+        let group = std::mem::replace(&mut self.group_of[v.0 as usize], NO_GROUP);
+        if group != NO_GROUP {
+            self.held[group as usize] = NONE;
+            self.free |= 1 << group;
+        }
+    }
+
+    pub(super) fn is_dying(&self, v: Value) -> bool {
+        self.next[v.0 as usize] == NO_USE
+    }
+
+    pub(super) fn register(&self, group: u8, copy: usize) -> u8 {
+        group * self.interleave as u8 + copy as u8
+    }
+
+    pub(super) fn home(&self, home: Home, copy: usize) -> Place {
+        let at = |base, bytes: usize| Place::Memory { base, offset: (bytes + copy * VECTOR) as i32 };
+        match home {
+            Home::Constant(n) => Place::Constant(n * VECTOR as u32),
+            Home::Row(row) => at(RBX, row as usize * self.row_bytes),
+            Home::Spill(s) => at(RBP, SPILLS_AT + s as usize * VECTOR * self.interleave),
+            // Every value that is used was made before.
+            Home::Nowhere => at(RBP, 0),
+        }
+    }
+
+    /// Where a copy of a value is now.
+    pub(super) fn place(&self, v: Value, copy: usize) -> Place {
+        match self.group_of[v.0 as usize] {
+            NO_GROUP => self.home(self.homes[v.0 as usize], copy),
+            group => Place::Register(self.register(group, copy)),
+        }
+    }
+
+    pub(super) fn spill_slot(&mut self) -> u32 {
+        self.free_spills.pop().unwrap_or_else(|| {
+            self.spills += 1;
+            self.spills - 1
+        })
+    }
+
+    pub(super) fn spill(&mut self, v: Value) {
+        if self.homes[v.0 as usize] == Home::Nowhere {
+            let home = Home::Spill(self.spill_slot());
+            self.homes[v.0 as usize] = home;
+            let group = self.group_of[v.0 as usize];
+            for copy in 0..self.interleave {
+                self.code.vector(STORE, self.register(group, copy), 0, self.home(home, copy), None);
+            }
+        }
+        self.release(v);
+    }
+
+    /// The held value that is used last, outside of some groups.
+    pub(super) fn victim(&self, keep: u16) -> Option<Value> {
+        let groups = (0..16 / self.interleave).filter(|g| keep >> g & 1 == 0);
+        groups.map(|g| self.held[g]).filter(|v| *v != NONE).max_by_key(|v| self.next[v.0 as usize])
+    }
+
+    /// A group for a value; those in `keep` stay as they are.
+    pub(super) fn take(&mut self, v: Value, keep: u16) -> u8 {
+        if self.free & !keep == 0
+            && let Some(victim) = self.victim(keep)
+        {
+            self.spill(victim);
+        }
+        let group = (self.free & !keep).trailing_zeros() as u8;
+        self.free &= !(1 << group);
+        self.held[group as usize] = v;
+        self.group_of[v.0 as usize] = group;
+        group
+    }
+
+    pub(super) fn mask_of(&self, values: &[Value]) -> u16 {
+        let groups = values.iter().filter(|v| **v != NONE).map(|v| self.group_of[v.0 as usize]);
+        groups.filter(|g| *g != NO_GROUP).fold(0, |mask, g| mask | 1 << g)
+    }
+
+    /// Brings a value into registers; the operands of its instruction stay there.
+    pub(super) fn bring(&mut self, v: Value, operands: &[Value]) {
+        if self.group_of[v.0 as usize] != NO_GROUP {
+            return;
+        }
+        let home = self.homes[v.0 as usize];
+        let group = self.take(v, self.mask_of(operands));
+        for copy in 0..self.interleave {
+            self.code.vector(LOAD, self.register(group, copy), 0, self.home(home, copy), None);
+        }
+    }
+
+    /// Brings a value into registers if that pays, since it will be used again soon.
+    pub(super) fn bring_if_useful(&mut self, v: Value, operands: &[Value]) {
+        let i = v.0 as usize;
+        let constant = matches!(self.homes[i], Home::Constant(_));
+        if self.group_of[i] != NO_GROUP || self.is_dying(v) || constant {
+            return;
+        }
+        let keep = self.mask_of(operands);
+        let room = self.free & !keep != 0
+            || self.victim(keep).is_some_and(|victim| self.next[victim.0 as usize] > self.next[i]);
+        if room {
+            self.bring(v, operands);
+        }
+    }
+
+    /// A group for the result; operands that die make room.
+    pub(super) fn result(&mut self, v: Value, operands: &[Value]) -> u8 {
+        for &o in operands.iter().filter(|o| **o != NONE) {
+            if self.is_dying(o) {
+                self.release(o);
+            }
+        }
+        self.take(v, self.mask_of(operands))
+    }
+}
