@@ -55,6 +55,9 @@ fn evaluate(args: &Eval) -> Result<usize, Report> {
         }
     }
     write(args, &batch.text(args.grad))?;
+    if !batch.warnings.diagnostics.is_empty() {
+        output::print_report(&batch.warnings);
+    }
     batch.failures.sort_by_key(|f| f.0);
     for (row, report) in batch.failures.iter().take(SHOWN) {
         output::complain(&format!("row {}:", row + 1));
@@ -112,6 +115,8 @@ struct Results {
     failures: Vec<(usize, Report)>,
     /// What each row printed, if that is wanted.
     printed: Vec<String>,
+    /// What is worth knowing about the program.
+    warnings: Report,
 }
 
 impl Results {
@@ -133,6 +138,8 @@ impl Results {
         let model = Model::with_params(program.clone(), params, &input_names, options);
         let batch = model.evaluate(&theta, &columns, if args.grad { Want::Gradients } else { Want::Values })?;
         self.take(&batch, rows, table.rows, args.output);
+        // Groups run the same program: what is worth knowing about it is said once.
+        self.warnings = model.warnings();
         Ok(())
     }
 
