@@ -8,6 +8,7 @@ including reading, checking and recording the program.
 import json
 import math
 import random
+import signal
 import statistics
 import subprocess
 import sys
@@ -16,6 +17,13 @@ import time
 import numpy as np
 import scipy
 from scipy.optimize import least_squares, minimize
+
+
+LONGEST = 20.0  # seconds of one fit of SciPy
+
+
+class Endless(BaseException):
+    """A fit of SciPy took too long; no exception that a model could catch."""
 
 
 def nist(shared):
@@ -89,6 +97,9 @@ def with_scipy(kind, model, y, starts):
     safe = safely(model)
     residuals = lambda p: (lambda v: np.full(len(y), 1e150) if v is None else v - y)(safe(p))
     began = time.perf_counter()
+    # Far from the truth, the iterations of some models do not end.
+    signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(Endless()))
+    signal.setitimer(signal.ITIMER_REAL, LONGEST)
     try:
         with np.errstate(all="ignore"):
             if kind == "least_squares":
@@ -98,8 +109,10 @@ def with_scipy(kind, model, y, starts):
                 point = minimize(loss, starts, method="L-BFGS-B", options=dict(maxiter=2000, maxfun=100000)).x
         seconds = time.perf_counter() - began
         loss = float(np.mean(residuals(point) ** 2))
-    except Exception:
+    except (Exception, Endless):
         return math.inf, time.perf_counter() - began
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
     return (loss if math.isfinite(loss) else math.inf), seconds
 
 
