@@ -49,7 +49,8 @@ impl Emitter<'_> {
         }
         let home = Home::Spill(self.spill_slot());
         self.homes[d.0 as usize] = home;
-        let mut addresses = [home; MAX_ARITY];
+        // Operands beyond the arity are the first one again: never the result, which is written.
+        let mut addresses = [self.homes[operands[0].0 as usize]; MAX_ARITY];
         for (k, v) in operands.iter().enumerate() {
             addresses[k] = self.homes[v.0 as usize];
         }
