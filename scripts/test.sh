@@ -3,7 +3,7 @@
 #
 #   scripts/test.sh          everything that a change must pass; at most 18 minutes on two cores
 #   scripts/test.sh --long   more generated programs, 10 minutes of fuzzing for each target, the
-#                            conformance tests on Guile and MIT Scheme, the comparisons with faer
+#                            sampler, the conformance tests on Guile and MIT Scheme, the comparisons with faer
 #                            and JAX, and the benchmarks
 #
 # DMCI_FUZZ_SECONDS sets the time per fuzz target. DMCI_SHARED names the folder of shared test data
@@ -43,7 +43,9 @@ section() {
 
 setup() { if [ $long = yes ]; then scripts/setup.sh --peers; else scripts/setup.sh; fi; }
 
-tests() { cargo test --workspace --no-fail-fast 2>&1 | tee "$log"; }
+# The sampler comes with a library that takes minutes to compile.
+tests() { cargo test --workspace --exclude dmci-sample --no-fail-fast 2>&1 | tee "$log"; }
+sampler() { cargo test -p dmci-sample -p dmci-cli --features dmci-cli/sample 2>&1 | tee -a "$log"; }
 
 section "tools" setup
 [ -f "${HOME:-}/.cargo/env" ] && . "${HOME:-}/.cargo/env"
@@ -54,9 +56,10 @@ else
 fi
 
 section "formatting" cargo fmt --all --check
-section "lints" cargo clippy --workspace --all-targets --quiet -- -D warnings
+section "lints" cargo clippy --workspace --exclude dmci-sample --all-targets --quiet -- -D warnings
 section "tests, documentation examples and fuzzing" tests
 if [ $long = yes ]; then
+  section "sampler" sampler
   section "conformance on Guile and MIT Scheme" scripts/conformance-peers.sh
   section "linear algebra beside faer" cargo test --release --manifest-path oracles/faer/Cargo.toml
   section "values and derivatives beside JAX" bench/jax/compare.sh

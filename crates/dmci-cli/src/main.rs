@@ -14,6 +14,7 @@ mod output;
 mod quantity;
 mod repl;
 mod run;
+#[cfg(feature = "sample")]
 mod sample;
 mod source;
 mod tape;
@@ -38,7 +39,10 @@ fn main() -> ExitCode {
             Command::Grad(args) => grad::grad(&args),
             Command::Eval(args) => eval::eval(&args),
             Command::Fit(args) => fit::fit(&args),
+            #[cfg(feature = "sample")]
             Command::Sample(args) => sample::sample(&args),
+            #[cfg(not(feature = "sample"))]
+            Command::Sample(args) => output::without_sampler(args.json),
             Command::Tape(args) => tape::tape(&args),
             Command::Check(args) => check::check(&args),
             Command::Compile(args) => compile::compile(&args),

@@ -36,6 +36,14 @@ pub fn print_report(report: &Report) {
     let _ = err.write_all(report.render(color).as_bytes());
 }
 
+/// Says that this program has no sampler.
+#[cfg(not(feature = "sample"))]
+pub fn without_sampler(json: bool) -> u8 {
+    let error = dmci::Diagnostic::error("E0811", "this dmci was built without its sampler");
+    let help = "build it with: cargo build --release -p dmci-cli --features sample";
+    fail(&Report::of(*error.help(help)), json)
+}
+
 /// Reports a failure in the chosen form and gives the exit code.
 pub fn fail(report: &Report, json: bool) -> u8 {
     if json {

@@ -377,6 +377,19 @@ fn a_trace_has_a_line_for_every_epoch_of_every_search() {
 }
 
 #[test]
+#[cfg(not(feature = "sample"))]
+fn without_a_sampler_there_is_a_clear_error() {
+    let space = space("no-sampler");
+    let ran = dmci(&["sample", "line.scm", "--data", "rows.csv", "--target", "y"], "", space.path());
+    assert!(
+        ran.code == 1 && ran.stderr.contains("E0811") && ran.stderr.contains("--features sample"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+#[cfg(feature = "sample")]
 fn a_posterior_is_sampled() {
     let space = space("sample");
     let program = "(params (m free 0.0 (prior normal 0 10)) (sigma positive 1.0 (prior half-normal 5))) (+ m (* 0 t))";

@@ -59,6 +59,18 @@ impl Recorder {
         !self.tape.loops.is_empty()
     }
 
+    /// How many selections a number may come through, counted up to `limit`.
+    pub fn selections(&self, node: NodeId, limit: usize) -> usize {
+        let (mut todo, mut count) = (vec![node], 0);
+        while let Some(id) = todo.pop().filter(|_| count < limit) {
+            if let Node::Op(Op::Select, [_, yes, no]) = self.tape.nodes[id.0 as usize] {
+                count += 1;
+                todo.extend([yes, no]);
+            }
+        }
+        count
+    }
+
     /// The direction in which one number of a node moves.
     pub fn unit(&mut self, node: NodeId, element: usize) -> NodeId {
         match self.shape(node) {

@@ -149,7 +149,9 @@ impl Vm {
                     let pc = here!();
                     self.pc = pc;
                     match self.join(v, pc, $no) {
-                        Ok(None) => {}
+                        // Arms that were tried may have made the stack grow, and so moved it.
+                        // SAFETY: see the module comment.
+                        Ok(None) => unsafe { regs = self.stack.as_mut_ptr().add(self.fp) },
                         Ok(Some(Step::Go)) => {
                             load!();
                             continue;

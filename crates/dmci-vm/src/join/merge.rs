@@ -9,6 +9,9 @@ use rustc_hash::FxHashMap;
 /// Objects that are merged at most.
 const MOST_OBJECTS: usize = 10_000;
 
+/// Selections that a number may come through: in a gradient, what it gets goes through all of them.
+const MOST_SELECTIONS: usize = 32;
+
 pub(super) struct Merger<'a> {
     world: &'a mut World,
     test: NodeId,
@@ -140,6 +143,11 @@ impl<'a> Merger<'a> {
             // An exact and an inexact number are not the same kind of thing.
             _ => return None,
         };
+        let recorder = &self.world.recording.as_ref()?.recorder;
+        let selections = |v| self.world.node_of(v).map_or(0, |node| recorder.selections(node, MOST_SELECTIONS));
+        if selections(a) + selections(b) >= MOST_SELECTIONS {
+            return None;
+        }
         self.world.selected(op, self.test, a, b).ok().flatten()
     }
 
