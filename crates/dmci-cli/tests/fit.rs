@@ -320,7 +320,7 @@ fn a_fit_that_is_killed_goes_on_to_the_same_bits() {
     let lines: Vec<String> =
         (0..40).map(|i| format!("{:?},{:?}", f64::from(i) * 0.1, (f64::from(i) * 0.3).sin())).collect();
     space.write("branch.csv", format!("t,y\n{}\n", lines.join("\n")));
-    let epochs = if std::env::var_os("DMCI_LONG").is_some() { "6000" } else { "1500" };
+    let epochs = if std::env::var_os("DMCI_LONG").is_some() { "60000" } else { "6000" };
     let kills = if std::env::var_os("DMCI_LONG").is_some() { 50 } else { 6 };
     let base =
         ["fit", "branch.scm", "--data", "branch.csv", "--target", "y", "--restarts", "5", "--seed", "4", "--epochs"];
@@ -333,14 +333,17 @@ fn a_fit_that_is_killed_goes_on_to_the_same_bits() {
         object.remove("paths");
         json
     };
+    let start = std::time::Instant::now();
     let whole = dmci(&[&base[..], &more, &["--out", "whole.json"]].concat(), "", space.path());
     assert_eq!(whole.code, 0, "{}", whole.stderr);
+    let time = start.elapsed();
     let resume = ["--checkpoint", "state", "--resume", "--out", "resumed.json"];
     let mut killed = 0;
     let mut stream = dmci_fit::random::Stream::new(7, 7);
     for _ in 0..kills {
         let mut child = command(&[&base[..], &more, &resume].concat(), space.path()).spawn().unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(30 + stream.below(500) as u64));
+        // Somewhere in what is left, so that most are still running.
+        std::thread::sleep(time.mul_f64((0.2 + 0.001 * stream.below(1000) as f64) / kills as f64));
         killed += usize::from(child.try_wait().unwrap().is_none());
         child.kill().unwrap();
         child.wait().unwrap();

@@ -90,7 +90,6 @@ fn every_optimizer_finds_the_bottom_of_a_bowl() {
     }
 }
 
-/// SciPy 1.18 and cma 4.5 reach losses below 1e-12 on these (`bench/scipy`).
 #[test]
 fn methods_with_curvature_follow_a_curved_valley() {
     for name in ["lm", "lbfgs", "cma", "de"] {
