@@ -254,15 +254,18 @@ impl<'a, B: Sweep> Pass<'a, B> {
         let depends: Vec<bool> = operands.iter().map(|&o| self.depends_on(o)).collect();
         self.b.begin(y);
         let found = self.b.backward(y, &parts, &depends);
-        for (k, (&operand, part)) in operands.iter().zip(found).enumerate() {
-            let (Some(part), true) = (part, depends[k]) else { continue };
-            let adjoint = Adjoint { sum: part.sum, present: part.present, mask: None };
-            if k >= states {
-                // What it had is in it.
+        let adjoint = |part: Part<B::Id>| Adjoint { sum: part.sum, present: part.present, mask: None };
+        let wanted = |k: usize| found[k].filter(|_| depends[k]);
+        // Shared values first: what they had is in what they get now. The first state may be selected from them.
+        for (k, &operand) in operands.iter().enumerate().skip(states) {
+            if let Some(part) = wanted(k) {
                 self.adjoints[operand.0 as usize - self.first] = None;
-                self.accumulate(operand, adjoint);
-            } else {
-                self.add(operand, adjoint);
+                self.accumulate(operand, adjoint(part));
+            }
+        }
+        for (k, &operand) in operands.iter().enumerate().take(states) {
+            if let Some(part) = wanted(k) {
+                self.add(operand, adjoint(part));
             }
         }
     }

@@ -233,9 +233,10 @@ fn values_are_right_and_modes_agree() {
     complaints.none();
 }
 
-/// Lanes around the defaults, through machine code and through the block interpreter; each alone too.
+/// Lanes around the defaults, through machine code and through the block interpreter, with joins and loops and
+/// without; each alone too.
 #[test]
-fn machine_code_has_the_same_bits() {
+fn every_switch_gives_the_same_bits() {
     let mut complaints = Complaints::default();
     for case in all().into_iter().filter(|case| case.wrt.is_empty()) {
         let program = case.program();
@@ -248,8 +249,9 @@ fn machine_code_has_the_same_bits() {
         // In single precision a loop to a small tolerance would not end.
         let precisions: &[bool] = if case.file.contains("newton") { &[false] } else { &[false, true] };
         for &single in precisions {
-            let [expected, got] = [Code::Never, Code::Always].map(|code| {
-                let mut options = ModelOptions { code, ..ModelOptions::default() };
+            let switches = [(Code::Never, true), (Code::Always, true), (Code::Never, false), (Code::Always, false)];
+            let [expected, code, flat, flat_code] = switches.map(|(code, on)| {
+                let mut options = ModelOptions { code, joins: on, loops: on, ..ModelOptions::default() };
                 options.run.mode = Mode::Direct;
                 options.run.bindings = case.inputs.clone();
                 options.run.numerics.single = single;
@@ -260,8 +262,10 @@ fn machine_code_has_the_same_bits() {
                 let alone = model.evaluate(&params[..starts.len()], &[], Want::Gradients).unwrap();
                 [batch.values, batch.gradients, alone.values, alone.gradients].map(|list| bits(&list))
             });
-            if got != expected {
-                complaints.add(format!("{} {:?}, single {single}", case.file, case.inputs.first()));
+            for (got, how) in [(code, "machine code"), (flat, "neither joins nor loops"), (flat_code, "both")] {
+                if got != expected {
+                    complaints.add(format!("{} {:?}, single {single}: {how}", case.file, case.inputs.first()));
+                }
             }
         }
     }

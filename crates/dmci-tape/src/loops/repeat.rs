@@ -14,6 +14,9 @@ use rustc_hash::FxHashMap;
 /// Selections inside of selections ...
 const DEEPEST: usize = 32;
 
+/// Selections that a number of the first state may come through.
+const MOST_SELECTIONS: usize = 256;
+
 /// What a number is, from the state and from outside.
 #[derive(Clone, Debug)]
 enum Expr {
@@ -74,13 +77,37 @@ impl Recorder {
             self.taken_apart(&body, shared, &first)?
         };
         // A value that begins the state and is needed beside it has adjoints from both, mixed.
-        let real = |id: &&NodeId| self.tape.type_of(**id) == Type::Real && !self.tape.is_constant(**id);
-        let mut begins: Vec<NodeId> = repeat.first.iter().filter(real).copied().collect();
+        let mut begins: Vec<NodeId> = Vec::new();
+        for &id in &repeat.first {
+            let mut own = self.sources(id)?;
+            own.sort_unstable();
+            own.dedup();
+            begins.extend(own);
+        }
         let count = begins.len();
         begins.sort_unstable();
         begins.dedup();
         let mixed = begins.len() != count || begins.iter().any(|id| repeat.shared.contains(id));
         (!mixed).then_some(repeat)
+    }
+
+    /// The values that a real may have been selected from; `None` if there are many.
+    fn sources(&self, id: NodeId) -> Option<Vec<NodeId>> {
+        let (mut todo, mut sources, mut selections) = (vec![id], Vec::new(), 0);
+        while let Some(id) = todo.pop() {
+            match self.tape.nodes[id.0 as usize] {
+                Node::Op(Op::Select, [_, yes, no]) => {
+                    selections += 1;
+                    todo.extend([yes, no]);
+                }
+                _ if self.tape.type_of(id) == Type::Real && !self.tape.is_constant(id) => sources.push(id),
+                _ => {}
+            }
+            if selections > MOST_SELECTIONS {
+                return None;
+            }
+        }
+        Some(sources)
     }
 
     fn taken_apart(&mut self, body: &Tape, shared: Vec<NodeId>, first: &[NodeId]) -> Option<Repeat> {
