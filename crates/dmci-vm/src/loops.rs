@@ -53,8 +53,9 @@ pub(crate) enum Head {
 #[derive(Debug)]
 pub(crate) struct HeadState {
     fp: usize,
-    /// When it was last reached.
+    /// When it was last reached, and how many nodes there were then and the time before.
     last: u64,
+    rounds_at: [usize; 2],
     nodes: usize,
     guards: usize,
     patience: u32,
@@ -102,13 +103,15 @@ impl Vm {
         let known = recording.heads.entry(key).or_insert(HeadState {
             fp,
             last: now,
+            rounds_at: [nodes; 2],
             nodes,
             guards,
             patience: PATIENCE,
             loops: 0,
             rounds: 0,
         });
-        (known.fp, known.last, known.nodes, known.guards) = (fp, now, nodes, guards);
+        (known.fp, known.last, known.rounds_at) = (fp, now, [nodes; 2]);
+        (known.nodes, known.guards) = (nodes, guards);
     }
 
     /// A loop head is reached in place of its frame. If rounds can be recorded as a loop, the machine is
@@ -138,10 +141,13 @@ impl Vm {
         known.guards = guards;
         // Inside of an arm or a round, a loop of its own comes by twice.
         let repeated = std::mem::replace(&mut known.last, now) > self.arms.since;
+        // Nodes of what was tried and forgotten say nothing.
+        let [last, since] = known.rounds_at.map(|count| if count > nodes { 0 } else { count });
+        known.rounds_at = [nodes, last];
         if known.patience == 0 || !repeated || !decided && nodes.saturating_sub(known.nodes) < LONG {
             return Ok(());
         }
-        let rounds = self.try_loop(head)?;
+        let rounds = self.try_loop(head, since)?;
         // Loops of the library and of the evaluator are not the program's.
         if rounds.is_none() && (matches!(head, Head::Entry(_)) || self.codes[self.code as usize].user) {
             self.world.note_no_loop(tested);
@@ -150,6 +156,9 @@ impl Vm {
         let (nodes, guards) = (recording.recorder.len(), recording.recorder.guard_count());
         if let Some(known) = recording.heads.get_mut(&key) {
             (known.nodes, known.guards) = (nodes, guards);
+            if rounds.is_some() {
+                known.rounds_at = [nodes; 2];
+            }
             known.loops += rounds.is_some() as u64;
             known.rounds += rounds.unwrap_or(0);
             if rounds.is_none() || known.rounds < FEW_ROUNDS * known.loops {
@@ -196,7 +205,7 @@ impl Vm {
     }
 
     /// Tries to make a loop of the rounds from here on; how many rounds it has.
-    fn try_loop(&mut self, head: Head) -> Result<Option<u64>, Error> {
+    fn try_loop(&mut self, head: Head, since: usize) -> Result<Option<u64>, Error> {
         if self.arms.depth >= DEEPEST {
             return Ok(None);
         }
@@ -222,7 +231,7 @@ impl Vm {
             self.world.heap.forget_stores();
         }
         let Some(new) = found else { return Ok(None) };
-        self.add_loop(head, new)
+        self.add_loop(head, new, since)
     }
 
     /// Records a round, if it can be repeated. The machine has to be restored.
@@ -312,11 +321,11 @@ impl Vm {
     }
 
     /// Puts the loop on the tape and its last state into the machine.
-    fn add_loop(&mut self, head: Head, new: NewState) -> Result<Option<u64>, Error> {
+    fn add_loop(&mut self, head: Head, new: NewState, since: usize) -> Result<Option<u64>, Error> {
         let NewState { state, body, shared, steps, tests } = new;
         let Some(first) = self.world.start_nodes(&state)? else { return Ok(None) };
         let Some(recording) = &mut self.world.recording else { return Ok(None) };
-        let Some(repeat) = recording.recorder.repeat(body, shared, first) else { return Ok(None) };
+        let Some(repeat) = recording.recorder.repeat(body, shared, first, since) else { return Ok(None) };
         let limit = self.fuel_left() / steps;
         let operands: Vec<NodeId> = repeat.first.iter().chain(&repeat.shared).copied().collect();
         let Some(recording) = &mut self.world.recording else { return Ok(None) };

@@ -63,8 +63,9 @@ struct Apart<'a> {
 }
 
 impl Recorder {
-    /// Makes a round repeatable; `first` is the state to begin with. `None` if it is not, from here on.
-    pub fn repeat(&mut self, body: Tape, shared: Vec<NodeId>, first: Vec<NodeId>) -> Option<Repeat> {
+    /// Makes a round repeatable; `first` is the state to begin with, made from the node `since` on, in the rounds
+    /// before: nothing behind the loop knows it by another name. `None` if it is not, from here on.
+    pub fn repeat(&mut self, body: Tape, shared: Vec<NodeId>, first: Vec<NodeId>, since: usize) -> Option<Repeat> {
         // Weights that switch terms off would have to be followed from round to round.
         if body.nodes.iter().any(|n| matches!(n, Node::Op(Op::Weigh, _))) {
             return None;
@@ -76,12 +77,15 @@ impl Recorder {
         } else {
             self.taken_apart(&body, shared, &first)?
         };
-        // A value that begins the state and is needed beside it has adjoints from both, mixed.
+        // A value that begins the state and is needed beside it, or later, has adjoints from both, mixed.
         let mut begins: Vec<NodeId> = Vec::new();
         for &id in &repeat.first {
             let mut own = self.sources(id)?;
             own.sort_unstable();
             own.dedup();
+            if own == [id] && (id.0 as usize) < since {
+                return None;
+            }
             begins.extend(own);
         }
         let count = begins.len();
