@@ -238,17 +238,9 @@ pub fn bind_columns(
         if !names.mentioned.contains(name) {
             continue;
         }
-        // A column of text is fine where the program wants text, but not with a slip in it.
-        if column.stray.is_some() || !matches!(column.values, Column::Data(ref d) if matches!(d[0], Datum::String(_))) {
-            numbers(table, column)?;
-        }
-        inputs.push((name.clone(), column.values.clone()));
+        inputs.push(input(table, column)?);
     }
-    if inputs.is_empty() {
-        let message = format!("the program reads none of the columns of {}", table.name);
-        let help = format!("name its variables like columns; the table has {}", table.column_names());
-        return Err(Report::of(*Diagnostic::error("E0703", message).help(help)));
-    }
+    some_read(table, &inputs)?;
     let [weight, sigma, trials] = aside;
     let positive = |name: &Option<String>, zero: bool| match name {
         Some(name) => not_negative(table, find_column(table, name)?, zero),
@@ -285,17 +277,28 @@ pub fn bind_series(names: &Names, table: &Table, run: &RunOptions) -> Result<Vec
                 Diagnostic::error("E0707", format!("{name} is a column of {} and given with --set", table.name));
             return Err(Report::of(*error.help("rename one of them")));
         }
-        if column.stray.is_some() || !matches!(column.values, Column::Data(ref d) if matches!(d[0], Datum::String(_))) {
-            numbers(table, column)?;
-        }
-        inputs.push((name.clone(), column.values.clone()));
+        inputs.push(input(table, column)?);
     }
-    if inputs.is_empty() {
-        let message = format!("the program reads none of the columns of {}", table.name);
-        let help = format!("name its variables like columns; the table has {}", table.column_names());
-        return Err(Report::of(*Diagnostic::error("E0703", message).help(help)));
-    }
+    some_read(table, &inputs)?;
     Ok(inputs)
+}
+
+/// A column as an input. Text is fine where the program wants text, but not with a slip in it.
+fn input(table: &Table, column: &TableColumn) -> Result<(String, Column), Report> {
+    if column.stray.is_some() || !matches!(column.values, Column::Data(ref d) if matches!(d[0], Datum::String(_))) {
+        numbers(table, column)?;
+    }
+    Ok((column.name.clone(), column.values.clone()))
+}
+
+/// An error if the program reads no column.
+fn some_read(table: &Table, inputs: &[(String, Column)]) -> Result<(), Report> {
+    if !inputs.is_empty() {
+        return Ok(());
+    }
+    let message = format!("the program reads none of the columns of {}", table.name);
+    let help = format!("name its variables like columns; the table has {}", table.column_names());
+    Err(Report::of(*Diagnostic::error("E0703", message).help(help)))
 }
 
 /// The numbers of a target by its name.

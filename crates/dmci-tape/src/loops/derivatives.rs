@@ -183,7 +183,7 @@ impl Recorder {
             first.push(operands[operands.len() - 1]);
         }
         let node = self.push_loop(NewLoop { body: tape, kind: l.kind, operands: first }, None);
-        Some(Changing { node, at, states: l.states as usize + moves[..states].iter().filter(|m| **m).count() })
+        Some(Changing { node, at })
     }
 
     /// The body of such a loop if these leaves change, and which states then change after a round.
@@ -236,9 +236,6 @@ pub(crate) struct Changing {
     pub node: NodeId,
     /// For each state of the loop that it stands for, the state that is its change.
     pub at: Vec<Option<usize>>,
-    /// How many states it has.
-    #[allow(dead_code)]
-    pub states: usize,
 }
 
 /// Which leaves of a body matter if these operands do.
