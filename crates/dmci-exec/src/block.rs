@@ -57,6 +57,24 @@ impl Which<'_> {
     }
 }
 
+/// A list with some numbers of every lane, one lane after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct List<'a> {
+    /// All of them.
+    pub numbers: &'a [f64],
+    /// How many of them a lane has.
+    pub stride: usize,
+    /// Which of these is meant.
+    pub at: usize,
+}
+
+impl List<'_> {
+    /// Whether both mean numbers in the same list.
+    pub(crate) fn is_beside(&self, other: &List<'_>) -> bool {
+        std::ptr::eq(self.numbers, other.numbers) && self.stride == other.stride
+    }
+}
+
 /// Where lanes find their leaves.
 pub trait Leaves: Sync {
     /// A number of a lane, in bits.
@@ -64,6 +82,11 @@ pub trait Leaves: Sync {
     /// Whether a lane is known to have left the path, so that nothing need be computed for it.
     fn is_out(&self, _lane: usize) -> bool {
         false
+    }
+
+    /// Where all lanes have a number, if that is in a list at equal distances.
+    fn list(&self, _leaf: usize) -> Option<List<'_>> {
+        None
     }
 
     /// The same number of several lanes.

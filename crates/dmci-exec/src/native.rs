@@ -7,6 +7,7 @@ mod compile;
 mod emit;
 mod encode;
 mod ir;
+mod lists;
 mod lower;
 mod registers;
 mod run;

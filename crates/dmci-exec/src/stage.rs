@@ -4,7 +4,7 @@
 //! The tape is cut into up to three. A value that a later stage needs is a result of its own stage
 //! and a leaf of the last one. Nothing is computed differently, so no bit changes.
 
-use crate::block::{Leaves, Results, STAYED, Which};
+use crate::block::{Leaves, List, Results, STAYED, Which};
 use crate::plan::{Code, Plan};
 use crate::target::Target;
 use dmci_ops::Type;
@@ -275,6 +275,10 @@ impl<L: Leaves> Leaves for WithStages<'_, L> {
         let staged = staged - width;
         let (bits, at, width) = self.row_values;
         bits[at[lane % self.rows] as usize * width + staged]
+    }
+
+    fn list(&self, leaf: usize) -> Option<List<'_>> {
+        if leaf < self.count { self.leaves.list(leaf) } else { None }
     }
 
     fn gather(&self, which: Which<'_>, leaves: usize, rows: &mut [u64], width: usize) {

@@ -17,6 +17,17 @@ impl<'a> Target<'a> {
         self.lists.iter().map(|l| l.1).sum()
     }
 
+    /// How many results of a lane each list takes.
+    pub(crate) fn widths(&self) -> [usize; 3] {
+        [0, 1, 2].map(|k| self.lists[k].1)
+    }
+
+    /// The part of each list, if it takes any, for so many lanes from the first on.
+    pub(crate) fn lists_from(&mut self, first: usize, lanes: usize) -> impl Iterator<Item = &mut [f64]> {
+        let taking = self.lists.iter_mut().filter(|l| l.1 > 0);
+        taking.map(move |(list, width)| &mut list[first * *width..(first + lanes) * *width])
+    }
+
     /// The part of the first lanes, and the rest.
     pub(crate) fn split(self, lanes: usize) -> (Target<'a>, Target<'a>) {
         let [a, b, c] = self.lists.map(|(list, width)| {

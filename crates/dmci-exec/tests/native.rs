@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use dmci_exec::{Code, Leaves, Plan, Results};
+use dmci_exec::{Code, Leaves, List, Plan, Results, STAYED, StageResults, Staged, Target};
 use dmci_ops::{Build, Kernel, Op, Shape, Type};
 use dmci_tape::{Guard, Leaf, LeafKind, Node, NodeId, Recorder, Tape, gradient};
 
@@ -38,11 +38,43 @@ impl Stream {
 struct Table {
     bits: Vec<u64>,
     leaves: usize,
+    /// Lists with the same numbers: how many leaves each holds; leaves behind them are in none.
+    widths: Vec<usize>,
+    lists: Vec<Vec<f64>>,
+}
+
+impl Table {
+    fn of(bits: impl Iterator<Item = u64>, leaves: usize) -> Table {
+        Table { bits: bits.collect(), leaves, widths: Vec::new(), lists: Vec::new() }
+    }
+
+    fn with_lists(mut self, widths: &[usize]) -> Table {
+        let mut first = 0;
+        for &width in widths {
+            let lanes = self.bits.chunks(self.leaves);
+            let list = lanes.flat_map(|lane| lane[first..first + width].iter().map(|&bits| f64::from_bits(bits)));
+            self.lists.push(list.collect());
+            first += width;
+        }
+        self.widths = widths.to_vec();
+        self
+    }
 }
 
 impl Leaves for Table {
     fn leaf(&self, lane: usize, leaf: usize) -> u64 {
         self.bits[lane * self.leaves + leaf]
+    }
+
+    fn list(&self, leaf: usize) -> Option<List<'_>> {
+        let mut at = leaf;
+        for (list, &stride) in self.lists.iter().zip(&self.widths) {
+            if at < stride {
+                return Some(List { numbers: list, stride, at });
+            }
+            at -= stride;
+        }
+        None
     }
 }
 
@@ -53,7 +85,7 @@ fn table(lanes: usize, stream: &mut Stream) -> Table {
     let leaves = REALS + INTS;
     let bits = (0..lanes * leaves)
         .map(|i| if i % leaves < REALS { stream.real().to_bits() } else { (stream.below(41) as i64 - 20) as u64 });
-    Table { bits: bits.collect(), leaves }
+    Table::of(bits, leaves)
 }
 
 /// A tape of so many operations, each with operands of the right types; every operation is used.
@@ -128,6 +160,42 @@ fn same(tape: &Tape, lanes: usize, table: &Table, what: &str) {
 }
 
 #[test]
+fn lists_are_read_and_written_like_rows() {
+    for seed in 0..if std::env::var_os("DMCI_LONG").is_some() { 2000 } else { 60 } {
+        let mut stream = Stream(seed + 1_000_000);
+        let operations = [3, 20, 100, 700][stream.below(4)];
+        let tape = random_tape(operations, &mut stream, seed % 3 == 0);
+        let plan = Staged::new(&tape, false, false).with_code(Code::Always);
+        let widths: &[usize] =
+            [&[4, 3][..], &[1, 2, 1, 1], &[7], &[3, 1], &[2], &[1, 1, 1, 1, 1, 1, 1]][stream.below(6)];
+        let outputs = tape.outputs.len();
+        let taken = [stream.below(outputs.min(4)), stream.below(outputs)];
+        let taken = [taken[0], taken[1].min(outputs - taken[0])];
+        for lanes in [5, 12, 64, 300, 4100] {
+            let table = table(lanes, &mut stream).with_lists(widths);
+            let which: Vec<usize> = (0..lanes).collect();
+            let mut expected = Results::default();
+            Plan::new(&tape).with_code(Code::Never).run(&which, &table, 1, &mut expected);
+            let parts = [taken[0], taken[1], outputs - taken[0] - taken[1]];
+            let [mut a, mut b, mut c] = parts.map(|width| vec![0.0; width * lanes]);
+            let target = Target::new([(&mut a, parts[0]), (&mut b, parts[1]), (&mut c, parts[2])]);
+            let (mut stages, mut left) = (StageResults::default(), Vec::new());
+            assert!(plan.run_all(lanes, lanes, &table, 1 + lanes % 2, &mut stages, target, &mut left));
+            left.sort_by_key(|l| l.1);
+            let failed = expected.failed.iter().enumerate().filter(|f| *f.1 != STAYED);
+            assert_eq!(left, failed.map(|(lane, &guard)| (guard, lane)).collect::<Vec<_>>(), "seed {seed}");
+            for lane in 0..lanes {
+                let mut got = Vec::new();
+                for (list, width) in [&a, &b, &c].into_iter().zip(parts) {
+                    got.extend(list[lane * width..(lane + 1) * width].iter().map(|x| x.to_bits()));
+                }
+                assert_eq!(got, expected.outputs[lane * outputs..(lane + 1) * outputs], "seed {seed}, lane {lane}");
+            }
+        }
+    }
+}
+
+#[test]
 fn random_tapes_have_the_same_bits() {
     for seed in 0..if std::env::var_os("DMCI_LONG").is_some() { 3000 } else { 60 } {
         let mut stream = Stream(seed);
@@ -163,7 +231,7 @@ fn single_operations_have_the_same_bits() {
                 Type::Int => (stream.below(41) as i64 - 20) as u64,
                 Type::Bool => stream.below(2) as u64,
             });
-            let table = Table { bits: bits.collect(), leaves };
+            let table = Table::of(bits, leaves);
             same(&tape, lanes, &table, op.name());
         }
     }
@@ -193,7 +261,7 @@ fn plans_with_tensors_have_the_same_bits() {
     tape.verify().unwrap();
     for lanes in [1, 2, 7, 100, 500] {
         let mut stream = Stream(lanes as u64);
-        let table = Table { bits: (0..2 * lanes).map(|_| stream.real().to_bits()).collect(), leaves: 2 };
+        let table = Table::of((0..2 * lanes).map(|_| stream.real().to_bits()), 2);
         same(&tape, lanes, &table, "tensors");
     }
 }

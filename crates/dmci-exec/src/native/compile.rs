@@ -1,11 +1,13 @@
 //! A plan as machine code: straight lines of steps become functions, other steps stay as they are.
 
 use super::emit::{Emitter, SPILLS_AT};
-use super::ir::{Action, Builder, NONE};
+use super::ir::{Action, Builder, NONE, Value};
+use super::lists::{Layout, Spot};
 use super::lower::{Form, Formed};
 use crate::plan::{LoopStep, Plan, RowRange, Slot, Step, TensorKind, TensorStep};
 use dmci_ops::arith::Arith;
 use memmap2::{Mmap, MmapMut};
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// A part of a plan.
@@ -44,15 +46,20 @@ type Function = unsafe extern "sysv64" fn(*mut u64, *const u64, *mut u32, *mut u
 impl Compiled {
     /// Compiles a plan for blocks of so many lanes. `None` if the system does not allow it.
     pub fn new(plan: &Plan, lanes: usize) -> Option<Compiled> {
-        let straight = plan.steps.iter().all(is_straight);
-        let leaf_rows = if straight { 0 } else { plan.slots };
+        let leaf_rows = if plan.is_straight() { 0 } else { plan.slots };
         let output_rows = leaf_rows + plan.leaves;
-        Compiled::with_rows(plan, lanes, [leaf_rows, output_rows, output_rows + plan.outputs], &[])
+        Compiled::with_rows(plan, lanes, [leaf_rows, output_rows, output_rows + plan.outputs], &[], None)
+    }
+
+    /// Compiles a plan that is a straight line for leaves and results in lists.
+    pub(super) fn with_lists(plan: &Plan, layout: &Layout, lanes: usize) -> Option<Compiled> {
+        let rows = if layout.spots.contains(&None) { plan.leaves } else { 0 };
+        Compiled::with_rows(plan, lanes, [0, rows, rows], &[], Some(layout))
     }
 
     /// The body of a loop: all its rows are slots, and some of them are its results.
     fn body(step: &LoopStep, lanes: usize) -> Option<Compiled> {
-        Compiled::with_rows(&step.body, lanes, [step.body.slots; 3], &step.next)
+        Compiled::with_rows(&step.body, lanes, [step.body.slots; 3], &step.next, None)
     }
 
     fn with_rows(
@@ -60,18 +67,21 @@ impl Compiled {
         lanes: usize,
         [leaf_rows, output_rows, rows]: [usize; 3],
         results: &[RowRange],
+        layout: Option<&Layout>,
     ) -> Option<Compiled> {
         let bodies = plan.loops.iter().map(|l| Compiled::body(l, lanes)).collect::<Option<Vec<_>>>()?;
-        let lowered = Lowered::new(plan, leaf_rows, output_rows, results);
+        let lowered = Lowered::new(plan, leaf_rows, output_rows, results, layout);
+        let strides = layout.map_or(&[][..], |l| &l.strides);
         let choices: &[usize] = match lowered.builder.instructions.len() {
             _ if lanes <= 4 => &[1],
-            0..20_000 => &[1, 2, 4],
+            0..600 => &[2, 3],
+            600..20_000 => &[1, 2],
             _ => &[1],
         };
         let chain = lowered.chain();
         let mut best: Option<(f64, Emitted)> = None;
         for &interleave in choices {
-            let emitted = lowered.emit(plan.single, width_for(lanes), interleave);
+            let emitted = lowered.emit(plan.single, strides, width_for(lanes), interleave);
             let cost = cost(&emitted, chain);
             if best.as_ref().is_none_or(|b| cost < 0.97 * b.0) {
                 best = Some((cost, emitted));
@@ -95,6 +105,27 @@ impl Compiled {
             guarded: plan.steps.iter().any(|step| matches!(step, Step::Guard { .. })),
             spill_bytes: SPILLS_AT + emitted.spills * 32 * emitted.interleave,
         })
+    }
+
+    /// Runs code that finds lists in the table in front of `spills`, over so many lanes from one on.
+    pub fn call_with_lists(
+        &self,
+        at: usize,
+        rows: &mut [u64],
+        from: usize,
+        lanes: usize,
+        failed: &mut [u32],
+        spills: &mut [u64],
+    ) {
+        assert!(lanes.is_multiple_of(self.step) && from + lanes <= self.width);
+        assert!(!self.guarded || failed.len() >= from + lanes);
+        assert!(rows.len() >= self.rows * self.width && spills.len() * 8 >= self.spill_bytes);
+        let rows = rows.as_mut_ptr().wrapping_add(from);
+        // SAFETY: as below; the caller has put the addresses of lists of so many lanes into the table.
+        unsafe {
+            let function: Function = std::mem::transmute(self.code.as_ptr().add(at));
+            function(rows, rows.wrapping_add(lanes), failed.as_mut_ptr().wrapping_add(from), spills.as_mut_ptr());
+        }
     }
 
     /// Runs code over the first `lanes` lanes, which are a multiple of `step`.
@@ -149,7 +180,13 @@ fn cost(emitted: &Emitted, chain: f64) -> f64 {
 }
 
 impl Lowered {
-    fn new(plan: &Plan, leaf_rows: usize, output_rows: usize, results: &[RowRange]) -> Lowered {
+    fn new(
+        plan: &Plan,
+        leaf_rows: usize,
+        output_rows: usize,
+        results: &[RowRange],
+        layout: Option<&Layout>,
+    ) -> Lowered {
         let mut lowering = Lowering {
             plan,
             builder: Builder::default(),
@@ -157,6 +194,10 @@ impl Lowered {
             exported: exported(plan, results),
             leaf_rows: leaf_rows as u32,
             output_rows: output_rows as u32,
+            layout,
+            waiting: vec![None; if layout.is_some() { plan.slots } else { 0 }],
+            pairs: FxHashMap::default(),
+            results: Vec::new(),
         };
         let mut pieces = Vec::new();
         let mut start = 0;
@@ -175,6 +216,7 @@ impl Lowered {
             lowering.values.fill(None);
             lowering.builder.forget();
         }
+        lowering.store_results();
         let end = lowering.builder.instructions.len();
         if end > start {
             pieces.push((Part::Code(0), start..end));
@@ -182,8 +224,8 @@ impl Lowered {
         Lowered { builder: lowering.builder, pieces }
     }
 
-    fn emit(&self, single: bool, width: usize, interleave: usize) -> Emitted {
-        let mut emitter = Emitter::new(&self.builder, interleave, width * 8, single);
+    fn emit(&self, single: bool, strides: &[u32], width: usize, interleave: usize) -> Emitted {
+        let mut emitter = Emitter::new(&self.builder, strides, interleave, width * 8, single);
         let parts = self.pieces.iter().map(|(part, range)| match part {
             Part::Code(_) => Part::Code(emitter.function(range.clone())),
             step => *step,
@@ -207,6 +249,13 @@ impl Lowered {
             }
         }
         longest as f64
+    }
+}
+
+impl Plan {
+    /// Whether everything becomes one function.
+    pub(super) fn is_straight(&self) -> bool {
+        self.steps.iter().all(is_straight)
     }
 }
 
@@ -304,15 +353,75 @@ struct Lowering<'a> {
     exported: Vec<bool>,
     leaf_rows: u32,
     output_rows: u32,
+    /// Where leaves and results are, if not in rows.
+    layout: Option<&'a Layout>,
+    /// Leaves in lists that nothing has read yet, by slot, and whether they are reals.
+    waiting: Vec<Option<(Spot, bool)>>,
+    /// Pairs that were loaded, by list and place.
+    pairs: FxHashMap<(u8, u32), [Value; 2]>,
+    /// Results that go to lists.
+    results: Vec<Value>,
 }
 
 impl Lowering<'_> {
+    /// Loads a leaf from its list.
+    fn load(&mut self, layout: &Layout, Spot { list, at }: Spot) -> Value {
+        let stride = layout.strides[list as usize];
+        if stride == 1 {
+            return self.builder.push(Action::Load { list }, &[]);
+        }
+        let first = (at & !1).min(stride - 2);
+        let builder = &mut self.builder;
+        let [a, b] = *self
+            .pairs
+            .entry((list, first))
+            .or_insert_with(|| [0, 1].map(|lane| builder.push(Action::LoadPairs { list, at: first, lane }, &[])));
+        if at == first { self.builder.firsts(a, b) } else { self.builder.seconds(a, b) }
+    }
+
+    /// Stores all results in their lists.
+    fn store_results(&mut self) {
+        let Some(layout) = self.layout else { return };
+        let mut results = std::mem::take(&mut self.results).into_iter();
+        for (list, &stride) in layout.strides.iter().enumerate().skip(layout.sources) {
+            let list = list as u8;
+            let values: Vec<Value> = results.by_ref().take(stride as usize).collect();
+            if let [one] = values[..] {
+                self.builder.effect(Action::StoreList { list }, &[one], NONE);
+                continue;
+            }
+            for at in (0..values.len()).step_by(2) {
+                let at = at.min(values.len() - 2);
+                let pair = [values[at], values[at + 1]];
+                let halves = [self.builder.firsts(pair[0], pair[1]), self.builder.seconds(pair[0], pair[1])];
+                for (half, lane) in halves.into_iter().zip(0..) {
+                    self.builder.effect(Action::StorePairs { list, at: at as u32, lane }, &[half], NONE);
+                }
+            }
+        }
+    }
+
     fn get(&mut self, slot: Slot) -> Formed {
+        if let Some(layout) = self.layout
+            && let Some((spot, real)) = self.waiting[slot as usize].take()
+        {
+            let value = self.load(layout, spot);
+            self.values[slot as usize] = Some(self.leaf(value, real));
+        }
         let builder = &mut self.builder;
         *self.values[slot as usize].get_or_insert_with(|| Formed { value: builder.row(slot), form: Form::Bits })
     }
 
+    fn leaf(&mut self, value: Value, real: bool) -> Formed {
+        let rounded = real && self.plan.single;
+        let value = if rounded { self.builder.push(Action::Single, &[value]) } else { value };
+        Formed { value, form: if real { Form::Real } else { Form::Bits } }
+    }
+
     fn set(&mut self, step: usize, slot: Slot, x: Formed) {
+        if let Some(waiting) = self.waiting.get_mut(slot as usize) {
+            *waiting = None;
+        }
         self.values[slot as usize] = Some(x);
         if self.exported[step] {
             let bits = self.builder.exact_bits(x);
@@ -324,11 +433,13 @@ impl Lowering<'_> {
         match *step {
             Step::Leaf { d, first, count, real } => {
                 for e in 0..count {
-                    let mut value = self.builder.row(self.leaf_rows + first + e);
-                    if real && self.plan.single {
-                        value = self.builder.push(Action::Single, &[value]);
+                    if let Some(spot) = self.layout.and_then(|l| l.spots[(first + e) as usize]) {
+                        self.waiting[(d + e) as usize] = Some((spot, real));
+                        continue;
                     }
-                    self.set(i, d + e, Formed { value, form: if real { Form::Real } else { Form::Bits } });
+                    let value = self.builder.row(self.leaf_rows + first + e);
+                    let leaf = self.leaf(value, real);
+                    self.set(i, d + e, leaf);
                 }
             }
             Step::Constant { d, bits } => {
@@ -353,6 +464,10 @@ impl Lowering<'_> {
                 for e in 0..count {
                     let x = self.get(s + e);
                     let bits = self.builder.exact_bits(x);
+                    if self.layout.is_some() {
+                        self.results.push(bits);
+                        continue;
+                    }
                     self.builder.effect(Action::Store { row: self.output_rows + index + e }, &[bits], NONE);
                 }
             }

@@ -7,8 +7,11 @@ use dmci_ops::MAX_ARITY;
 use dmci_ops::arith::Slow;
 use std::ops::Range;
 
-/// Bytes in front of the spilled values: all registers, then operands of calls.
-pub(super) const SPILLS_AT: usize = 512 + MAX_ARITY * ARGUMENT;
+/// Bytes in front of the spilled values: all registers, then operands of calls, then where lists are.
+pub(super) const SPILLS_AT: usize = LISTS_AT + 8 * MOST_LISTS;
+pub(super) const LISTS_AT: usize = 512 + MAX_ARITY * ARGUMENT;
+/// Lists that code reads and writes by itself.
+pub(super) const MOST_LISTS: usize = 32;
 pub(super) const ARGUMENT: usize = 128;
 pub(super) const VECTOR: usize = 32;
 
@@ -32,13 +35,17 @@ pub(super) struct Emitter<'a> {
     pub(super) free_spills: Vec<u32>,
     pub(super) spills: u32,
     pub(super) cold: Vec<(usize, usize, Cold)>,
+    /// Numbers that a lane has in each list.
+    strides: &'a [u32],
+    /// The list whose address is in `rax`.
+    list: Option<u8>,
     /// Where all registers are saved and loaded again.
     pub(super) save: usize,
     pub(super) load: usize,
 }
 
 impl<'a> Emitter<'a> {
-    pub fn new(builder: &'a Builder, interleave: usize, row_bytes: usize, single: bool) -> Self {
+    pub fn new(builder: &'a Builder, strides: &'a [u32], interleave: usize, row_bytes: usize, single: bool) -> Self {
         let mut code = Code::default();
         for bits in &builder.constants {
             (0..4).for_each(|_| code.raw(&bits.to_le_bytes()));
@@ -58,6 +65,8 @@ impl<'a> Emitter<'a> {
             free_spills: Vec::new(),
             spills: 0,
             cold: Vec::new(),
+            strides,
+            list: None,
             save: 0,
             load: 0,
         };
@@ -86,6 +95,10 @@ impl<'a> Emitter<'a> {
         }
         let top = self.code.position();
         self.straight_line(range);
+        for (list, stride) in self.strides.iter().enumerate() {
+            let bytes = *stride as usize * VECTOR * self.interleave;
+            self.code.add_memory(RBP, (LISTS_AT + 8 * list) as i32, bytes as i32);
+        }
         self.code.add_general(RBX, (VECTOR * self.interleave) as i32);
         self.code.add_general(R14, (16 * self.interleave) as i32);
         self.code.raw(&[0x4C, 0x39, 0xEB, 0x0F, 0x82, 0, 0, 0, 0]);
@@ -99,6 +112,7 @@ impl<'a> Emitter<'a> {
     fn straight_line(&mut self, range: Range<usize>) {
         self.free = ((1u32 << (16 / self.interleave)) - 1) as u16;
         self.held = [NONE; 16];
+        self.list = None;
         // What nothing needs is left out; each use knows the next one.
         let builder = self.builder;
         let instructions = &builder.instructions[range];
@@ -192,7 +206,40 @@ impl<'a> Emitter<'a> {
                     self.code.vector(STORE, number(self.place(a, copy)), 0, to, None);
                 }
             }
+            Action::Load { list } => {
+                let group = self.result(d, &all);
+                for copy in 0..self.interleave {
+                    let from = self.in_list(list, 4 * copy, 0);
+                    self.code.vector(LOAD_UNALIGNED, self.register(group, copy), 0, from, None);
+                }
+            }
+            Action::LoadPairs { list, at, lane } => {
+                let group = self.result(d, &all);
+                for copy in 0..self.interleave {
+                    let (r, lane) = (self.register(group, copy), 4 * copy + lane as usize);
+                    let [lower, upper] = [0, 2].map(|more| self.in_list(list, lane + more, at));
+                    self.code.lower_half(LOAD_UNALIGNED, r, lower);
+                    self.code.vector(INSERT_UPPER, r, r, upper, Some(1));
+                }
+            }
+            Action::StoreList { list } => {
+                self.bring(a, &all);
+                for copy in 0..self.interleave {
+                    let to = self.in_list(list, 4 * copy, 0);
+                    self.code.vector(STORE, number(self.place(a, copy)), 0, to, None);
+                }
+            }
+            Action::StorePairs { list, at, lane } => {
+                self.bring(a, &all);
+                for copy in 0..self.interleave {
+                    let (r, lane) = (number(self.place(a, copy)), 4 * copy + lane as usize);
+                    let [lower, upper] = [0, 2].map(|more| self.in_list(list, lane + more, at));
+                    self.code.lower_half(STORE, r, lower);
+                    self.code.vector(EXTRACT_UPPER, r, 0, upper, Some(1));
+                }
+            }
             Action::Guard { outcome, index } => {
+                self.list = None;
                 self.bring(a, &all);
                 for copy in 0..self.interleave {
                     self.code.vector(SIGN_BITS, RAX, 0, self.place(a, copy), None);
@@ -201,9 +248,23 @@ impl<'a> Emitter<'a> {
                     self.cold.push((jump, self.code.position(), Cold::Guard { copy, outcome, index }));
                 }
             }
-            Action::Usual(slow) => self.usual(d, all, slow),
-            Action::Call(op) => self.call(d, op, &all[..op.operands().len()]),
+            Action::Usual(slow) => {
+                self.list = None;
+                self.usual(d, all, slow);
+            }
+            Action::Call(op) => {
+                self.list = None;
+                self.call(d, op, &all[..op.operands().len()]);
+            }
         }
+    }
+
+    /// A number of a lane in a list, whose address is brought into a register.
+    fn in_list(&mut self, list: u8, lane: usize, at: u32) -> Place {
+        if self.list.replace(list) != Some(list) {
+            self.code.load_general(RAX, RBP, (LISTS_AT + 8 * list as usize) as i32);
+        }
+        Place::Memory { base: RAX, offset: ((lane * self.strides[list as usize] as usize + at as usize) * 8) as i32 }
     }
 
     fn places(&self, v: Value) -> [Place; 4] {

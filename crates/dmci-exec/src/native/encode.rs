@@ -42,6 +42,8 @@ pub(super) const LOAD: Opcode = plain(0x28);
 pub(super) const LOAD_UNALIGNED: Opcode = plain(0x10);
 pub(super) const STORE: Opcode = plain(0x11);
 pub(super) const SIGN_BITS: Opcode = plain(0x50);
+pub(super) const INSERT_UPPER: Opcode = Opcode { map: 3, ..plain(0x18) };
+pub(super) const EXTRACT_UPPER: Opcode = Opcode { map: 3, ..plain(0x19) };
 
 /// Bytes of code.
 #[derive(Debug, Default)]
@@ -67,6 +69,15 @@ impl Code {
     /// An instruction on 256 bits: destination or only register, first operand, last operand, and a
     /// byte behind them.
     pub fn vector(&mut self, op: Opcode, register: u8, first: u8, last: Place, byte: Option<u8>) {
+        self.instruction(op, 1 << 2, register, first, last, byte);
+    }
+
+    /// An instruction on the lower 128 bits.
+    pub fn lower_half(&mut self, op: Opcode, register: u8, last: Place) {
+        self.instruction(op, 0, register, 0, last, None);
+    }
+
+    fn instruction(&mut self, op: Opcode, length: u8, register: u8, first: u8, last: Place, byte: Option<u8>) {
         self.vectors += 1;
         let base_high = match last {
             Place::Register(r) => r >= 8,
@@ -74,7 +85,7 @@ impl Code {
             Place::Constant(_) => false,
         };
         let (not_r, not_vvvv) = ((register < 8) as u8, !first & 15);
-        let low = not_vvvv << 3 | 1 << 2 | op.prefix;
+        let low = not_vvvv << 3 | length | op.prefix;
         if op.map == 1 && !op.wide && !base_high {
             self.raw(&[0xC5, not_r << 7 | low]);
         } else {
@@ -128,6 +139,19 @@ impl Code {
     pub fn constant_general(&mut self, to: u8, x: u64) {
         self.raw(&[0x48 | to >> 3, 0xB8 | to & 7]);
         self.raw(&x.to_le_bytes());
+    }
+
+    /// Sets a general register to a word in memory.
+    pub fn load_general(&mut self, to: u8, base: u8, offset: i32) {
+        self.raw(&[0x48 | (to >> 3) << 2 | base >> 3, 0x8B]);
+        self.memory((to & 7) << 3, base, offset);
+    }
+
+    /// Adds a constant to a word in memory.
+    pub fn add_memory(&mut self, base: u8, offset: i32, x: i32) {
+        self.raw(&[0x48 | base >> 3, 0x81]);
+        self.memory(0, base, offset);
+        self.word(x);
     }
 
     /// Calls what `rax` points to.

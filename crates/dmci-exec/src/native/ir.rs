@@ -31,6 +31,14 @@ pub(super) enum Action {
     Single,
     /// The operand goes to a row.
     Store { row: u32 },
+    /// Numbers of a list that has one for each lane.
+    Load { list: u8 },
+    /// Two neighbours in a list for a lane in the lower half, and for the lane after the next in the upper.
+    LoadPairs { list: u8, at: u32, lane: u8 },
+    /// The operand goes to a list that has one number for each lane.
+    StoreList { list: u8 },
+    /// The opposite of loading pairs.
+    StorePairs { list: u8, at: u32, lane: u8 },
     /// Lanes where the operand is not what it should be leave.
     Guard { outcome: bool, index: u32 },
     /// The first operand, but what a function makes of the third and fourth where the second is not set.
@@ -52,6 +60,7 @@ impl Action {
             Action::Compare(_) | Action::Unary(..) => 3,
             Action::Fused { .. } => 4,
             Action::Single => 8,
+            Action::Load { .. } | Action::LoadPairs { .. } => 5,
             Action::Call(_) => 100,
             _ => 1,
         }
@@ -184,6 +193,16 @@ impl Builder {
 
     pub fn int_greater(&mut self, a: Value, b: Value) -> Value {
         self.binary(map2(0x37), false, a, b)
+    }
+
+    /// The first of each two, from both in turn.
+    pub fn firsts(&mut self, a: Value, b: Value) -> Value {
+        self.binary(plain(0x14), false, a, b)
+    }
+
+    /// The second of each two, from both in turn.
+    pub fn seconds(&mut self, a: Value, b: Value) -> Value {
+        self.binary(plain(0x15), false, a, b)
     }
 
     /// The product of the lower halves.

@@ -1,6 +1,7 @@
 //! When plans are compiled, and how they are run.
 
 use super::compile::{Compiled, Part};
+use super::lists::Direct;
 use crate::block::{Frame, Leaves, STAYED, WORKSPACE, WORTH_A_THREAD, Which, Workspace};
 use crate::plan::{Code, Plan};
 use crate::target::Target;
@@ -31,6 +32,7 @@ pub(crate) struct Native {
     work: AtomicU32,
     few: OnceLock<Option<Box<Compiled>>>,
     many: OnceLock<Option<Box<Compiled>>>,
+    pub(super) direct: OnceLock<Option<Box<Direct>>>,
 }
 
 impl Clone for Native {
@@ -49,31 +51,34 @@ impl PartialEq for Native {
 /// Memory for code, used again.
 #[derive(Debug, Default)]
 pub(crate) struct NativeSpace {
-    rows: Words,
-    spills: Words,
-    failed: Vec<u32>,
+    pub(super) rows: Words,
+    pub(super) spills: Words,
+    pub(super) failed: Vec<u32>,
+    /// Lists of lanes that do not fill a group.
+    pub(super) bounce: Vec<f64>,
 }
 
 impl Plan {
     /// The code for so many lanes, if it is to be used.
     pub(crate) fn code_for(&self, lanes: usize) -> Option<&Compiled> {
+        let cell = if lanes <= FEW { &self.native.few } else { &self.native.many };
+        let pays = cell.get().is_some() || self.pays(lanes);
+        let make = || self.compile(lanes <= FEW).map(Box::new);
+        if pays { cell.get_or_init(make).as_deref() } else { None }
+    }
+
+    /// Whether code is to be made, if there is none.
+    fn pays(&self, lanes: usize) -> bool {
         let native = &self.native;
-        if native.when == Code::Never || lanes == 0 {
-            return None;
-        }
-        let cell = if lanes <= FEW { &native.few } else { &native.many };
-        if let Some(known) = cell.get() {
-            return known.as_deref();
+        if native.when == Code::Never || lanes == 0 || !has_wide_fma() {
+            return false;
         }
         // Each step costs a call of the interpreter and something for each lane.
         let steps = self.code_steps() as u32;
         let work = (self.work() as u32).saturating_mul(1 + (lanes / 32) as u32);
         let before = native.work.fetch_add(work, Ordering::Relaxed);
-        let always = native.when == Code::Always;
-        if !always && before.saturating_add(work) < COMPILE_PLAN.saturating_add(steps.saturating_mul(COMPILE_STEP)) {
-            return None;
-        }
-        cell.get_or_init(|| has_wide_fma().then(|| self.compile(lanes <= FEW).map(Box::new)).flatten()).as_deref()
+        let enough = COMPILE_PLAN.saturating_add(steps.saturating_mul(COMPILE_STEP));
+        native.when == Code::Always || before.saturating_add(work) >= enough
     }
 
     /// Steps that are compiled.
@@ -99,7 +104,7 @@ impl Plan {
         leaves: &impl Leaves,
     ) -> (&'w [u64], &'w [u32]) {
         let Workspace { native, loops, scratch, .. } = workspace;
-        let NativeSpace { rows, spills, failed: marks } = native;
+        let NativeSpace { rows, spills, failed: marks, .. } = native;
         let most = code.lanes;
         if marks.len() < most {
             marks.resize(most, STAYED);
@@ -197,44 +202,69 @@ impl Plan {
         target: Target<'_>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) -> bool {
-        let Some(code) = self.code_for(lanes) else { return false };
         let threads = if self.work() * lanes > WORTH_A_THREAD { threads } else { 1 };
-        self.run_range(code, (0, lanes), leaves, threads, target, left);
+        if lanes > FEW && (self.native.direct.get().is_some() || self.pays(lanes)) {
+            if let Some((direct, lists)) = self.direct_code(leaves, &target) {
+                self.run_range(Way::Lists(direct, &lists), (0, lanes), leaves, threads, target, left);
+                return true;
+            }
+        }
+        let Some(code) = self.code_for(lanes) else { return false };
+        self.run_range(Way::Rows(code), (0, lanes), leaves, threads, target, left);
         true
     }
 
     fn run_range(
         &self,
-        code: &Compiled,
+        way: Way<'_>,
         (first, lanes): (usize, usize),
         leaves: &impl Leaves,
         threads: usize,
         mut target: Target<'_>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) {
-        let most = code.lanes;
-        // Halves until each thread has several parts.
-        if threads > 1 && lanes >= 2 * most {
-            let half = (lanes / 2).next_multiple_of(most);
+        // Halves until each thread has its part.
+        if threads > 1 && lanes >= 2 * BLOCK {
+            let half = (lanes / 2).next_multiple_of(BLOCK);
             let (one, other) = target.split(half);
             let (few, many) = (threads / 2, threads - threads / 2);
             rayon::join(
-                || self.run_range(code, (first, half), leaves, many, one, left),
-                || self.run_range(code, (first + half, lanes - half), leaves, few, other, left),
+                || self.run_range(way, (first, half), leaves, many, one, left),
+                || self.run_range(way, (first + half, lanes - half), leaves, few, other, left),
             );
             return;
         }
         WORKSPACE.with_borrow_mut(|workspace| {
-            for start in (0..lanes).step_by(most) {
-                let n = most.min(lanes - start);
+            let code = match way {
+                Way::Rows(code) => code,
+                Way::Lists(direct, lists) => {
+                    return self.run_direct((direct, lists), workspace, (first, lanes), leaves, &mut target, left);
+                }
+            };
+            for start in (0..lanes).step_by(code.lanes) {
+                let n = code.lanes.min(lanes - start);
                 let (rows, marks) = self.run_block_code(code, workspace, Which::Range(first + start, n), leaves);
                 target.put(start, |k| &rows[k * code.width..][..n]);
-                if code.guarded && marks.iter().any(|&mark| mark != STAYED) {
-                    let gone = marks.iter().enumerate().filter(|m| *m.1 != STAYED);
-                    let mut left = left.lock().unwrap_or_else(|e| e.into_inner());
-                    left.extend(gone.map(|(lane, &guard)| (guard, first + start + lane)));
+                if code.guarded {
+                    note_left(marks, first + start, left);
                 }
             }
         });
+    }
+}
+
+/// Code, and where it finds the numbers of lanes.
+#[derive(Clone, Copy)]
+enum Way<'a> {
+    Rows(&'a Compiled),
+    Lists(&'a Direct, &'a [&'a [f64]]),
+}
+
+/// Notes the guards that lanes failed, if any did.
+pub(super) fn note_left(marks: &[u32], first: usize, left: &Mutex<Vec<(u32, usize)>>) {
+    if marks.iter().any(|&mark| mark != STAYED) {
+        let gone = marks.iter().enumerate().filter(|m| *m.1 != STAYED);
+        let mut left = left.lock().unwrap_or_else(|e| e.into_inner());
+        left.extend(gone.map(|(lane, &guard)| (guard, first + lane)));
     }
 }

@@ -1,7 +1,7 @@
 //! Where lanes find their numbers.
 
 use super::Column;
-use dmci_exec::{Leaves, Which};
+use dmci_exec::{Leaves, List, Which};
 use dmci_vm::traced::Choices;
 
 /// How lanes are made of parameter sets and rows.
@@ -80,6 +80,15 @@ impl Leaves for Source<'_> {
             return self.choices.at(set as u64, row as u64).leaf(input - inputs).to_bits();
         }
         bits[input]
+    }
+
+    fn list(&self, leaf: usize) -> Option<List<'_>> {
+        let (numbers, at, stride, by_set) = match leaf.checked_sub(self.numbers) {
+            None => (self.params, leaf, self.numbers, true),
+            Some(input) => self.numbers_of(input).map(|(list, at, width)| (list, at, width, false))?,
+        };
+        let own = self.lanes.paired || if by_set { self.lanes.rows == 1 } else { self.lanes.sets == 1 };
+        own.then_some(List { numbers, stride, at })
     }
 
     fn gather(&self, which: Which<'_>, leaves: usize, rows: &mut [u64], width: usize) {

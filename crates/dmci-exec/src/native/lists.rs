@@ -1,0 +1,195 @@
+//! Code that reads the numbers of lanes where they are and writes results where they belong.
+//!
+//! Short programs spend more time with moving numbers to and from rows than with computing. If neighbours
+//! have their numbers in lists at equal distances, code loads them from there, and stores results in the
+//! lists of the target.
+
+use super::compile::{Compiled, Part};
+use super::emit::{LISTS_AT, MOST_LISTS};
+use super::run::{NativeSpace, note_left};
+use crate::block::{Leaves, List, STAYED, Which, Workspace};
+use crate::plan::Plan;
+use crate::target::Target;
+use crate::words::Words;
+use std::sync::Mutex;
+
+/// Lanes of a block, with rows that leaves are gathered into and without.
+const BLOCK: usize = 256;
+const BLOCK_WITHOUT_ROWS: usize = 2016;
+
+/// Which list a leaf is in, and which of the numbers of a lane it is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub list: u8,
+    pub at: u32,
+}
+
+/// Where code finds leaves and puts results.
+#[derive(Debug, PartialEq)]
+pub(super) struct Layout {
+    /// By leaf; one that is in no list has a row.
+    pub spots: Vec<Option<Spot>>,
+    /// Numbers that a lane has in each list: first those of leaves, then those of results.
+    pub strides: Vec<u32>,
+    /// How many of them are lists of leaves.
+    pub sources: usize,
+}
+
+impl Layout {
+    /// The layout of these leaves and this target.
+    fn of(plan: &Plan, leaves: &impl Leaves, target: &Target<'_>) -> Layout {
+        let mut lists: Vec<List<'_>> = Vec::new();
+        let widths = target.widths().into_iter().filter(|w| *w > 0).map(|w| w as u32);
+        let most = MOST_LISTS - widths.clone().count();
+        let spots = (0..plan.leaves).map(|leaf| {
+            let list = leaves.list(leaf)?;
+            let number = lists.iter().position(|known| known.is_beside(&list)).or_else(|| {
+                (lists.len() < most).then(|| {
+                    lists.push(list);
+                    lists.len() - 1
+                })
+            })?;
+            Some(Spot { list: number as u8, at: list.at as u32 })
+        });
+        let spots = spots.collect();
+        let strides = lists.iter().map(|list| list.stride as u32).chain(widths).collect();
+        Layout { spots, strides, sources: lists.len() }
+    }
+
+    /// The lists of these leaves, if they are laid out like this.
+    fn lists<'l>(&self, leaves: &'l impl Leaves, target: &Target<'_>) -> Option<[&'l [f64]; MOST_LISTS]> {
+        let mut lists: [Option<List<'l>>; MOST_LISTS] = [None; MOST_LISTS];
+        for (leaf, spot) in self.spots.iter().enumerate() {
+            let list = leaves.list(leaf);
+            let (Some(spot), Some(list)) = (spot, list) else {
+                if spot.is_some() {
+                    return None;
+                }
+                continue;
+            };
+            let known = lists[spot.list as usize].get_or_insert(list);
+            if !known.is_beside(&list) || list.at != spot.at as usize {
+                return None;
+            }
+        }
+        let widths = target.widths().into_iter().filter(|w| *w > 0);
+        let strides = lists[..self.sources].iter().flatten().map(|list| list.stride).chain(widths);
+        let same = strides.eq(self.strides.iter().map(|stride| *stride as usize));
+        same.then(|| lists.map(|list| list.map_or(&[][..], |list| list.numbers)))
+    }
+
+    fn has_rows(&self) -> bool {
+        self.spots.contains(&None)
+    }
+}
+
+/// Code for a layout.
+#[derive(Debug)]
+pub(super) struct Direct {
+    layout: Layout,
+    code: Compiled,
+}
+
+impl Plan {
+    /// Code for the layout of these leaves, with the lists that it reads: what was made first stays.
+    pub(super) fn direct_code<'l>(
+        &self,
+        leaves: &'l impl Leaves,
+        target: &Target<'_>,
+    ) -> Option<(&Direct, [&'l [f64]; MOST_LISTS])> {
+        let made = self.native.direct.get_or_init(|| {
+            let layout = Layout::of(self, leaves, target);
+            if layout.sources == 0 || !self.is_straight() {
+                return None;
+            }
+            let lanes = if layout.has_rows() { BLOCK } else { BLOCK_WITHOUT_ROWS };
+            let code = Compiled::with_lists(self, &layout, lanes)?;
+            Some(Box::new(Direct { layout, code }))
+        });
+        let direct = made.as_deref()?;
+        Some((direct, direct.layout.lists(leaves, target)?))
+    }
+
+    /// Runs lanes from the first on, block by block.
+    pub(super) fn run_direct(
+        &self,
+        (direct, lists): (&Direct, &[&[f64]]),
+        workspace: &mut Workspace,
+        (first, lanes): (usize, usize),
+        leaves: &impl Leaves,
+        target: &mut Target<'_>,
+        left: &Mutex<Vec<(u32, usize)>>,
+    ) {
+        let Direct { layout, code } = direct;
+        let NativeSpace { rows, spills, failed: marks, bounce } = &mut workspace.native;
+        spills.ensure(code.spill_bytes.div_ceil(8));
+        rows.ensure(code.rows * code.width);
+        if marks.len() < code.lanes {
+            marks.resize(code.lanes, STAYED);
+        }
+        for start in (0..lanes).step_by(code.lanes) {
+            let n = code.lanes.min(lanes - start);
+            let padded = n.next_multiple_of(code.step);
+            if layout.has_rows() {
+                for leaf in (0..layout.spots.len()).filter(|&leaf| layout.spots[leaf].is_none()) {
+                    let row = &mut rows[leaf * code.width..][..padded];
+                    let (row, padding) = row.split_at_mut(n);
+                    leaves.fill(Which::Range(first + start, n), leaf, row);
+                    padding.fill(row[n - 1]);
+                }
+            }
+            if code.guarded {
+                marks[..padded].fill(STAYED);
+            }
+            let (whole, rest) = (n - n % code.step, n % code.step);
+            let sources = lists.iter().zip(&layout.strides[..layout.sources]).map(|(list, &stride)| {
+                let (list, stride) = (&list[(first + start) * stride as usize..], stride as usize);
+                (&list[..n * stride], stride)
+            });
+            if whole > 0 {
+                let begins = sources.clone().map(|(list, _)| list.as_ptr() as u64);
+                let table = &mut spills[LISTS_AT / 8..][..MOST_LISTS];
+                let ends = target.lists_from(start, whole).map(|list| list.as_mut_ptr() as u64);
+                table.iter_mut().zip(begins.chain(ends)).for_each(|(word, at)| *word = at);
+                run(code, rows, 0, whole, marks, spills);
+            }
+            if rest > 0 {
+                // The last lanes have lists of their own, with room for a whole group.
+                bounce.resize(code.step * layout.strides.iter().sum::<u32>() as usize, 0.0);
+                let mut parts = bounce.as_mut_slice();
+                let mut begins = [0u64; MOST_LISTS];
+                let mut results = 0;
+                let mut lists = sources.map(Some).chain(std::iter::repeat(None));
+                for (k, &stride) in layout.strides.iter().enumerate() {
+                    let stride = stride as usize;
+                    let (part, others) = parts.split_at_mut(code.step * stride);
+                    if let Some((list, _)) = lists.next().flatten() {
+                        let (own, padding) = part.split_at_mut(rest * stride);
+                        own.copy_from_slice(&list[whole * stride..]);
+                        padding.chunks_mut(stride).for_each(|lane| lane.copy_from_slice(&own[own.len() - stride..]));
+                        results += part.len();
+                    }
+                    begins[k] = part.as_mut_ptr() as u64;
+                    parts = others;
+                }
+                spills[LISTS_AT / 8..][..MOST_LISTS].copy_from_slice(&begins);
+                run(code, rows, whole, code.step, marks, spills);
+                let mut results = &bounce[results..];
+                for list in target.lists_from(start + whole, rest) {
+                    let (part, others) = results.split_at(code.step * (list.len() / rest));
+                    list.copy_from_slice(&part[..list.len()]);
+                    results = others;
+                }
+            }
+            if code.guarded {
+                note_left(&marks[..n], first + start, left);
+            }
+        }
+    }
+}
+
+fn run(code: &Compiled, rows: &mut Words, from: usize, lanes: usize, marks: &mut [u32], spills: &mut Words) {
+    if let Some(Part::Code(at)) = code.parts.first() {
+        code.call_with_lists(*at, rows, from, lanes, marks, spills);
+    }
+}
