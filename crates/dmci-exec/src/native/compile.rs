@@ -74,7 +74,7 @@ impl Compiled {
         let strides = layout.map_or(&[][..], |l| &l.strides);
         let choices: &[usize] = match lowered.builder.instructions.len() {
             _ if lanes <= 4 => &[1],
-            0..600 => &[2, 3],
+            0..600 => &[2, 4],
             600..20_000 => &[1, 2],
             _ => &[1],
         };

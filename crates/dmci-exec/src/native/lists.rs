@@ -15,7 +15,7 @@ use std::sync::Mutex;
 
 /// Lanes of a block, with rows that leaves are gathered into and without.
 const BLOCK: usize = 256;
-const BLOCK_WITHOUT_ROWS: usize = 2016;
+const BLOCK_WITHOUT_ROWS: usize = 2048;
 
 /// Which list a leaf is in, and which of the numbers of a lane it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

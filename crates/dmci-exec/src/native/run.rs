@@ -203,11 +203,12 @@ impl Plan {
         left: &Mutex<Vec<(u32, usize)>>,
     ) -> bool {
         let threads = if self.work() * lanes > WORTH_A_THREAD { threads } else { 1 };
-        if lanes > FEW && (self.native.direct.get().is_some() || self.pays(lanes)) {
-            if let Some((direct, lists)) = self.direct_code(leaves, &target) {
-                self.run_range(Way::Lists(direct, &lists), (0, lanes), leaves, threads, target, left);
-                return true;
-            }
+        if lanes > FEW
+            && (self.native.direct.get().is_some() || self.pays(lanes))
+            && let Some((direct, lists)) = self.direct_code(leaves, &target)
+        {
+            self.run_range(Way::Lists(direct, &lists), (0, lanes), leaves, threads, target, left);
+            return true;
         }
         let Some(code) = self.code_for(lanes) else { return false };
         self.run_range(Way::Rows(code), (0, lanes), leaves, threads, target, left);
