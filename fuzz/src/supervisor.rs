@@ -13,8 +13,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// An input may take this long.
+/// An input may take this much time of the processor: a busy machine is no hang.
 const HANG: Duration = Duration::from_secs(5);
+/// And this long in all: a child that waits for ever uses no time of the processor.
+const WAIT: Duration = Duration::from_secs(120);
 /// The child may use this much memory.
 const MAX_RSS: u64 = 2 << 30;
 /// The stack that the checks run on, as a thread of a program that uses the library would have.
@@ -150,7 +152,6 @@ pub fn replay(program: &Path, target: Target, input: &Path) -> io::Result<Option
 
 /// Starts a child and waits for its end; `alive` is a file that it touches with every input.
 fn watch(command: &mut Command, alive: &Path) -> io::Result<End> {
-    let start = Instant::now();
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let stderr = child.stderr.take().map(|mut pipe| {
         std::thread::spawn(move || {
@@ -160,14 +161,18 @@ fn watch(command: &mut Command, alive: &Path) -> io::Result<End> {
         })
     });
     let mut killed = None;
+    let mut input = (std::time::SystemTime::UNIX_EPOCH, Instant::now(), processor_time(child.id()));
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break status;
         }
         std::thread::sleep(Duration::from_millis(5));
-        let quiet = fs::metadata(alive).and_then(|m| m.modified()).ok().and_then(|t| t.elapsed().ok());
-        let quiet = quiet.unwrap_or_default().min(start.elapsed());
-        if quiet > HANG {
+        let touched = fs::metadata(alive).and_then(|m| m.modified()).unwrap_or(input.0);
+        if touched != input.0 {
+            input = (touched, Instant::now(), processor_time(child.id()));
+        }
+        let used = processor_time(child.id()).saturating_sub(input.2);
+        if used > HANG || input.1.elapsed() > WAIT {
             killed = Some(format!("HANG more than {} seconds", HANG.as_secs()));
         } else if resident(child.id()) > MAX_RSS {
             killed = Some(format!("MEMORY more than {} MiB", MAX_RSS >> 20));
@@ -196,6 +201,15 @@ fn watch(command: &mut Command, alive: &Path) -> io::Result<End> {
 fn resident(pid: u32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
     text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096
+}
+
+/// Time of the processor that a process has used, where the system tells.
+fn processor_time(pid: u32) -> Duration {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // Behind the name, which may hold anything; user and system time, in hundredths of a second.
+    let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: u64 = fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_millis(10 * ticks)
 }
 
 fn read_input(current: &Path) -> io::Result<(u64, Vec<u8>)> {
@@ -261,4 +275,17 @@ fn store(folder: &Path, target: Target, input: &[u8]) -> io::Result<PathBuf> {
     let path = folder.join(format!("{hash:016x}.{extension}"));
     fs::write(&path, input)?;
     Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_that_does_not_end_is_stopped() {
+        let mut endless = Command::new("sh");
+        endless.args(["-c", "while :; do :; done"]);
+        let end = watch(&mut endless, Path::new("Cargo.toml")).expect("there is a shell");
+        assert!(matches!(end, End::Bad(what) if what.starts_with("HANG")));
+    }
 }

@@ -108,7 +108,7 @@ fn random_tape(operations: usize, stream: &mut Stream, single: bool) -> Tape {
         let id = push(&mut tape, Node::Leaf(i as u32));
         of_type[index(ty)].push(id);
     }
-    for x in [1.5, -0.25, 0.0] {
+    for x in [1.5, -0.25, 0.0, 2.0] {
         let x = if single { x as f32 as f64 } else { x };
         let id = push(&mut tape, Node::Real(x.to_bits()));
         of_type[0].push(id);

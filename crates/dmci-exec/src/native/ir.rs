@@ -139,6 +139,14 @@ impl Builder {
         self.value(Home::Row(row))
     }
 
+    /// The number that a value is in all lanes, if that is known.
+    pub fn constant(&self, v: Value) -> Option<f64> {
+        match self.homes[v.0 as usize] {
+            Home::Constant(n) => Some(f64::from_bits(self.constants[n as usize])),
+            _ => None,
+        }
+    }
+
     pub fn push(&mut self, action: Action, operands: &[Value]) -> Value {
         if self.merging
             && let Some(key) = key(action)

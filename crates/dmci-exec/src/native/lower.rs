@@ -107,7 +107,7 @@ impl Builder {
             Op::Add => self.add(a, b),
             Op::Sub => self.sub(a, b),
             Op::Mul => self.mul(a, b),
-            Op::Div => self.div(a, b),
+            Op::Div => self.divided(a, b),
             Op::Neg => {
                 let sign = self.bits(SIGN);
                 self.xor(a, sign)
@@ -270,6 +270,17 @@ impl Builder {
             }
             _ => return None,
         })
+    }
+
+    /// A quotient. Dividing by a power of two gives the bits of multiplying by its inverse.
+    fn divided(&mut self, a: Value, b: Value) -> Value {
+        match self.constant(b) {
+            Some(power) if power.to_bits() << 12 == 0 && power.is_normal() && (1.0 / power).is_normal() => {
+                let inverse = self.real(1.0 / power);
+                self.mul(a, inverse)
+            }
+            _ => self.div(a, b),
+        }
     }
 
     fn nothing_if_zero(&mut self, weight: Value, x: Value) -> Value {

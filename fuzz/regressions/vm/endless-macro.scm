@@ -1,0 +1,1 @@
+(v7 (let* ((v9 (map (lambda (v11) v11) '(-2.5e-3))) (v10 v9)) (letrec-syntax ((pick (syntax-rules (first) ((_ first a b) a) ((_ other a b) (pick (letrec ((v5 (lambda (n) (number->string (- g1 g1))))) (let-syntax ((twice (syntax-rules () (((list-index ,@(and)) e) (begin e e))))) (twice (/ 12 7)))) b a))))) (pick second g1 '(1e100 1e10 -2.5e-3)))))
