@@ -57,6 +57,20 @@ impl Which<'_> {
     }
 }
 
+/// Neighbours cut where their sets end: the set, its first row among them, and which of them they are.
+pub fn by_set(first: usize, count: usize, rows: usize) -> impl Iterator<Item = (usize, usize, std::ops::Range<usize>)> {
+    let mut lane = first;
+    std::iter::from_fn(move || {
+        let (set, row) = (lane / rows, lane % rows);
+        let end = (lane + rows - row).min(first + count);
+        let part = (set, row, lane - first..end - first);
+        (lane < end).then(|| {
+            lane = end;
+            part
+        })
+    })
+}
+
 /// A list with some numbers of every lane, one lane after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct List<'a> {

@@ -12,7 +12,7 @@ mod sum;
 mod target;
 mod words;
 
-pub use block::{Leaves, List, Results, STAYED, Which};
+pub use block::{Leaves, List, Results, STAYED, Which, by_set};
 pub use plan::{Code, Plan};
 pub use stage::{StageResults, Staged};
 pub use sum::{RowSum, sum_rows};

@@ -4,7 +4,7 @@
 //! The tape is cut into up to three. A value that a later stage needs is a result of its own stage
 //! and a leaf of the last one. Nothing is computed differently, so no bit changes.
 
-use crate::block::{Leaves, List, Results, STAYED, Which};
+use crate::block::{Leaves, List, Results, STAYED, Which, by_set};
 use crate::plan::{Code, Plan};
 use crate::target::Target;
 use dmci_ops::Type;
@@ -293,24 +293,20 @@ impl<L: Leaves> Leaves for WithStages<'_, L> {
         let Some(staged) = leaf.checked_sub(self.count) else { return self.leaves.fill(which, leaf, row) };
         let (bits, at, width) = self.sets;
         if staged < width {
-            // Lanes in a row mostly belong to the same set.
-            if let Which::Range(first, count) = which
-                && count > 0
-                && first / self.rows == (first + count - 1) / self.rows
-            {
-                return row.fill(bits[at[first / self.rows] as usize * width + staged]);
+            let value = |set: usize| bits[at[set] as usize * width + staged];
+            let Which::Range(first, count) = which else { return which.fill(row, |lane| value(lane / self.rows)) };
+            for (set, _, part) in by_set(first, count, self.rows) {
+                row[part].fill(value(set));
             }
-            return which.fill(row, |lane| bits[at[lane / self.rows] as usize * width + staged]);
+            return;
         }
         let staged = staged - width;
         let (bits, at, width) = self.row_values;
-        if let Which::Range(first, count) = which
-            && first + count <= self.rows
-        {
-            let from = bits[at[first] as usize * width + staged..].iter().step_by(width);
-            return row.iter_mut().zip(from).for_each(|(slot, &bits)| *slot = bits);
+        let value = |r: usize| bits[at[r] as usize * width + staged];
+        let Which::Range(first, count) = which else { return which.fill(row, |lane| value(lane % self.rows)) };
+        for (_, r, part) in by_set(first, count, self.rows) {
+            row[part].iter_mut().zip(r..).for_each(|(slot, r)| *slot = value(r));
         }
-        which.fill(row, |lane| bits[at[lane % self.rows] as usize * width + staged]);
     }
 }
 

@@ -451,6 +451,10 @@ impl Lowering<'_> {
                 let mut operands = [Formed { value: NONE, form: Form::Bits }; 3];
                 for (operand, &slot) in operands.iter_mut().zip(&args[..n]) {
                     *operand = self.get(slot);
+                    if operand.form == Form::Negated && !Builder::takes_signs(op) {
+                        *operand = self.builder.upright(*operand);
+                        self.values[slot as usize] = Some(*operand);
+                    }
                 }
                 let result = self.builder.operation(op, operands, self.plan.single);
                 self.set(i, d, result);

@@ -17,6 +17,8 @@ pub(super) enum Form {
     Bits,
     /// All bits set, or none.
     Mask,
+    /// A real with the other sign, since sums and products take it as well.
+    Negated,
 }
 
 /// A value and its form.
@@ -54,6 +56,10 @@ impl Builder {
         match x.form {
             Form::Bits => x.value,
             Form::Mask => self.down(x.value, 63),
+            Form::Negated => {
+                let real = self.upright(x);
+                self.exact_bits(real)
+            }
             Form::Real => {
                 let (unordered, nan) = (self.compare(UNORDERED, x.value, x.value), self.real(f64::NAN));
                 self.select(unordered, nan, x.value)
@@ -71,9 +77,57 @@ impl Builder {
         self.not(is_zero)
     }
 
-    /// An operation.
+    /// The value with its own sign.
+    pub fn upright(&mut self, x: Formed) -> Formed {
+        if x.form != Form::Negated {
+            return x;
+        }
+        let sign = self.bits(SIGN);
+        Formed { value: self.xor(x.value, sign), form: Form::Real }
+    }
+
+    /// An operation that takes operands of either sign: what it is instead, and the form of its result.
+    /// No bit changes: products are symmetric, and so is a sum of which one part is taken away.
+    fn with_signs(&mut self, op: Op, a: Formed, b: Formed) -> (Value, Form) {
+        let negated = |x: Formed| x.form == Form::Negated;
+        let form = if negated(a) != negated(b) { Form::Negated } else { Form::Real };
+        match op {
+            Op::Mul => (self.mul(a.value, b.value), form),
+            Op::Div => (self.divided(a.value, b.value), form),
+            Op::Add if negated(a) && !negated(b) => (self.sub(b.value, a.value), Form::Real),
+            Op::Add if negated(b) => {
+                let a = self.upright(a);
+                (self.sub(a.value, b.value), Form::Real)
+            }
+            Op::Sub if negated(b) => {
+                let a = self.upright(a);
+                (self.add(a.value, b.value), Form::Real)
+            }
+            Op::Sub => {
+                let a = self.upright(a);
+                (self.sub(a.value, b.value), Form::Real)
+            }
+            _ => (self.add(a.value, b.value), Form::Real),
+        }
+    }
+
+    /// Whether an operation takes operands of either sign.
+    pub fn takes_signs(op: Op) -> bool {
+        matches!(op, Op::Neg | Op::Add | Op::Sub | Op::Mul | Op::Div)
+    }
+
+    /// An operation. Operands have their own signs, unless it takes either.
     pub fn operation(&mut self, op: Op, args: [Formed; 3], single: bool) -> Formed {
         let [a, b, c] = args;
+        if op == Op::Neg {
+            let form = if a.form == Form::Negated { Form::Real } else { Form::Negated };
+            return Formed { value: a.value, form };
+        }
+        if Builder::takes_signs(op) {
+            let (value, form) = self.with_signs(op, a, b);
+            let value = if single { self.push(Action::Single, &[value]) } else { value };
+            return Formed { value, form };
+        }
         self.merging = has_kernel(op);
         let value = self.inline(op, a, b, c);
         self.merging = false;
@@ -104,14 +158,6 @@ impl Builder {
         let (a, b) = (fa.value, fb.value);
         Some(match op {
             Op::Same | Op::Stop | Op::Linear => a,
-            Op::Add => self.add(a, b),
-            Op::Sub => self.sub(a, b),
-            Op::Mul => self.mul(a, b),
-            Op::Div => self.divided(a, b),
-            Op::Neg => {
-                let sign = self.bits(SIGN);
-                self.xor(a, sign)
-            }
             Op::Abs => self.abs(a),
             Op::Sign => {
                 let [zero, one, minus] = [0.0, 1.0, -1.0].map(|x| self.real(x));

@@ -138,6 +138,15 @@ impl Leaves for Source<'_> {
         match which {
             _ if of_this == 1 => row.fill(list[at].to_bits()),
             Which::Range(first, _) if paired || of_other == 1 => neighbours(row, &list[first * width..], at, width),
+            Which::Range(first, count) => {
+                for (set, r, part) in dmci_exec::by_set(first, count, rows) {
+                    if by_set {
+                        row[part].fill(list[set * width + at].to_bits());
+                    } else {
+                        neighbours(&mut row[part], &list[r * width..], at, width);
+                    }
+                }
+            }
             _ if by_set => which.fill(row, |lane| list[self.lanes.of(lane).0 * width + at].to_bits()),
             _ => which.fill(row, |lane| list[self.lanes.of(lane).1 * width + at].to_bits()),
         }
