@@ -11,7 +11,7 @@ use std::ops::Range;
 pub(super) const SPILLS_AT: usize = LISTS_AT + 8 * MOST_LISTS;
 pub(super) const LISTS_AT: usize = 512 + MAX_ARITY * ARGUMENT;
 /// Lists that code reads and writes by itself.
-pub(super) const MOST_LISTS: usize = 32;
+pub(super) const MOST_LISTS: usize = 16;
 pub(super) const ARGUMENT: usize = 128;
 pub(super) const VECTOR: usize = 32;
 

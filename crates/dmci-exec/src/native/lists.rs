@@ -58,24 +58,23 @@ impl Layout {
 
     /// The lists of these leaves, if they are laid out like this.
     fn lists<'l>(&self, leaves: &'l impl Leaves, target: &Target<'_>) -> Option<[&'l [f64]; MOST_LISTS]> {
-        let mut lists: [Option<List<'l>>; MOST_LISTS] = [None; MOST_LISTS];
+        let mut lists: [&[f64]; MOST_LISTS] = [&[]; MOST_LISTS];
+        let mut known = 0u32;
         for (leaf, spot) in self.spots.iter().enumerate() {
-            let list = leaves.list(leaf);
-            let (Some(spot), Some(list)) = (spot, list) else {
-                if spot.is_some() {
-                    return None;
-                }
-                continue;
-            };
-            let known = lists[spot.list as usize].get_or_insert(list);
-            if !known.is_beside(&list) || list.at != spot.at as usize {
+            let Some(spot) = spot else { continue };
+            let List { numbers, stride, at } = leaves.list(leaf)?;
+            let (k, bit) = (spot.list as usize, 1 << spot.list);
+            if known & bit == 0 {
+                known |= bit;
+                lists[k] = numbers;
+            }
+            if !std::ptr::eq(lists[k], numbers) || stride != self.strides[k] as usize || at != spot.at as usize {
                 return None;
             }
         }
         let widths = target.widths().into_iter().filter(|w| *w > 0);
-        let strides = lists[..self.sources].iter().flatten().map(|list| list.stride).chain(widths);
-        let same = strides.eq(self.strides.iter().map(|stride| *stride as usize));
-        same.then(|| lists.map(|list| list.map_or(&[][..], |list| list.numbers)))
+        let same = widths.eq(self.strides[self.sources..].iter().map(|stride| *stride as usize));
+        same.then_some(lists)
     }
 
     fn has_rows(&self) -> bool {

@@ -255,7 +255,7 @@ impl<'a> Call<'a> {
         if !plan.run_all(count, lanes.rows, &source, threads, &mut work.stages, target, &mut work.left) {
             return false;
         }
-        path.used.fetch_max(self.call, Ordering::Relaxed);
+        path.used.store(self.call, Ordering::Relaxed);
         model.hits.fetch_add((count - work.left.len()) as u64, Ordering::Relaxed);
         work.left.sort_unstable();
         work.waiting.clear();
@@ -289,7 +289,7 @@ impl<'a> Call<'a> {
             let mut left = std::mem::take(&mut self.batch.work.left);
             let stayed = lanes.len() - left.len();
             if stayed > 0 {
-                path.used.fetch_max(self.call, Ordering::Relaxed);
+                path.used.store(self.call, Ordering::Relaxed);
                 self.model.hits.fetch_add((stayed - recorded as usize) as u64, Ordering::Relaxed);
             }
             if let Some(i) = left.iter().position(|l| recorded && l.1 == lanes[0]) {

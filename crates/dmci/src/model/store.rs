@@ -65,7 +65,7 @@ impl Store {
     pub fn find(&self, origin: &Origin, call: u64) -> Option<(PathId, Arc<Path>)> {
         let id = *self.next.get(&self.resolve(origin))?;
         let kept = self.kept.get(&id)?;
-        kept.visited.fetch_max(call, Ordering::Relaxed);
+        kept.visited.store(call, Ordering::Relaxed);
         Some((id, kept.path.clone()))
     }
 
