@@ -1,17 +1,20 @@
 #!/bin/sh
 # Times models over lanes beside JAX, in turns, in one go.
 #
-#   bench/run.sh [--quick|--full] [--only NAME] [--single] [--shared] [--values] [--threads N]
+#   bench/run.sh [--quick|--full] [--peers jax,casadi] [--only NAME] [--single] [--shared] [--values]
+#                [--threads N] [--publish]
 #
-# Prints speeds as multiples of JAX and writes bench/results/engine*.json with a dated record. JAX comes
-# from PyPI, into bench/.venv, which is made the first time.
+# Prints speeds as multiples of JAX and writes bench/results/engine*.json with a dated record; --publish writes
+# docs/speed.md and docs/speed.svg. The peers come from PyPI, into bench/.venv, which is made the first time.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 venv=$root/bench/.venv
-if ! "$venv/bin/python" -c 'import jax' 2>/dev/null; then
+if ! "$venv/bin/python" -c 'import jax, casadi' 2>/dev/null; then
     python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$root/bench/jax/requirements.txt"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$root/bench/jax/requirements.txt" casadi
 fi
 target=${CARGO_TARGET_DIR:-$root/target}
 cargo build --release --quiet --manifest-path "$root/bench/engine/Cargo.toml" --target-dir "$target"
-exec "$venv/bin/python" "$root/bench/engine/run.py" "$target/release/engine-bench" "$root/models" "$root/bench/results" "$@"
+cargo build --release --quiet --manifest-path "$root/Cargo.toml" -p dmci-cli --target-dir "$target"
+exec "$venv/bin/python" "$root/bench/engine/run.py" "$target/release/engine-bench" "$root" \
+    --dmci "$target/release/dmci" "$@"

@@ -162,6 +162,27 @@ impl Staged {
         if target.width() != self.outputs() || guarded(&self.sets) || guarded(&self.rows) {
             return false;
         }
+        let found = Mutex::new(std::mem::take(left));
+        let done = match (&self.sets, &self.rows) {
+            (None, None) => self.lanes.plan.run_all(lanes, leaves, threads, target, &found),
+            _ => self.run_all_stages(lanes, rows, leaves, threads, stages, target, &found),
+        };
+        *left = found.into_inner().unwrap_or_else(|e| e.into_inner());
+        left.iter_mut().for_each(|(guard, _)| *guard = self.lanes.guards[*guard as usize]);
+        done
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn run_all_stages(
+        &self,
+        lanes: usize,
+        rows: usize,
+        leaves: &impl Leaves,
+        threads: usize,
+        stages: &mut StageResults,
+        target: Target<'_>,
+        left: &Mutex<Vec<(u32, usize)>>,
+    ) -> bool {
         let StageResults { sets: set_results, rows: row_results, which_sets, which_rows, at_set, at_row } = stages;
         let represent = |which: &mut Vec<usize>, at: &mut Vec<u32>, count: usize, step: usize| {
             which.clear();
@@ -178,11 +199,7 @@ impl Staged {
             stage.plan.run(which_rows, leaves, threads, row_results);
         }
         let source = self.source(leaves, rows, (set_results, at_set), (row_results, at_row));
-        let found = Mutex::new(std::mem::take(left));
-        let done = self.lanes.plan.run_all(lanes, &source, threads, target, &found);
-        *left = found.into_inner().unwrap_or_else(|e| e.into_inner());
-        left.iter_mut().for_each(|(guard, _)| *guard = self.lanes.guards[*guard as usize]);
-        done
+        self.lanes.plan.run_all(lanes, &source, threads, target, left)
     }
 
     fn source<'a, L>(

@@ -163,6 +163,9 @@ pub struct Batch {
     work: Work,
 }
 
+/// How many models there were.
+static MODELS: AtomicU64 = AtomicU64::new(0);
+
 /// A program with parameters and inputs.
 #[derive(Debug)]
 pub struct Model {
@@ -173,7 +176,11 @@ pub struct Model {
     numbers: usize,
     inputs: Vec<String>,
     options: ModelOptions,
+    /// No other model has this number.
+    id: u64,
     paths: RwLock<Store>,
+    /// How often paths were added or given up.
+    changes: AtomicU64,
     recordings: AtomicU64,
     calls: AtomicU64,
     hits: AtomicU64,
@@ -217,7 +224,9 @@ impl Model {
             numbers,
             inputs: inputs.iter().map(|s| s.to_string()).collect(),
             options,
+            id: MODELS.fetch_add(1, Ordering::Relaxed),
             paths: RwLock::default(),
+            changes: AtomicU64::new(0),
             recordings: AtomicU64::new(0),
             calls: AtomicU64::new(0),
             hits: AtomicU64::new(0),

@@ -33,6 +33,7 @@ pub(crate) struct Compiled {
     /// Lanes from one row to the next, lanes of a block, lanes that are worked on together.
     pub(super) width: usize,
     pub(super) lanes: usize,
+    /// A power of two.
     pub(super) step: usize,
     /// Whether there are guards.
     pub(super) guarded: bool,
@@ -107,6 +108,11 @@ impl Compiled {
         })
     }
 
+    /// So many lanes and what is missing to whole groups.
+    pub fn padded(&self, lanes: usize) -> usize {
+        (lanes + self.step - 1) & !(self.step - 1)
+    }
+
     /// Runs code that finds lists in the table in front of `spills`, over so many lanes from one on.
     pub fn call_with_lists(
         &self,
@@ -117,7 +123,7 @@ impl Compiled {
         failed: &mut [u32],
         spills: &mut [u64],
     ) {
-        assert!(lanes.is_multiple_of(self.step) && from + lanes <= self.width);
+        assert!(lanes & (self.step - 1) == 0 && from + lanes <= self.width);
         assert!(!self.guarded || failed.len() >= from + lanes);
         assert!(rows.len() >= self.rows * self.width && spills.len() * 8 >= self.spill_bytes);
         let rows = rows.as_mut_ptr().wrapping_add(from);
@@ -130,7 +136,7 @@ impl Compiled {
 
     /// Runs code over the first `lanes` lanes, which are a multiple of `step`.
     pub fn call(&self, at: usize, rows: &mut [u64], lanes: usize, failed: &mut [u32], spills: &mut [u64]) {
-        assert!(lanes.is_multiple_of(self.step) && lanes <= self.width);
+        assert!(lanes & (self.step - 1) == 0 && lanes <= self.width);
         assert!(!self.guarded || failed.len() >= lanes);
         assert!(rows.len() >= self.rows * self.width && spills.len() * 8 >= self.spill_bytes);
         let rows = rows.as_mut_ptr();

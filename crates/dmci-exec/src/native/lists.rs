@@ -128,7 +128,7 @@ impl Plan {
         }
         for start in (0..lanes).step_by(code.lanes) {
             let n = code.lanes.min(lanes - start);
-            let padded = n.next_multiple_of(code.step);
+            let padded = code.padded(n);
             if layout.has_rows() {
                 for leaf in (0..layout.spots.len()).filter(|&leaf| layout.spots[leaf].is_none()) {
                     let row = &mut rows[leaf * code.width..][..padded];
@@ -140,7 +140,8 @@ impl Plan {
             if code.guarded {
                 marks[..padded].fill(STAYED);
             }
-            let (whole, rest) = (n - n % code.step, n % code.step);
+            let rest = n & (code.step - 1);
+            let whole = n - rest;
             let sources = lists.iter().zip(&layout.strides[..layout.sources]).map(|(list, &stride)| {
                 let (list, stride) = (&list[(first + start) * stride as usize..], stride as usize);
                 (&list[..n * stride], stride)

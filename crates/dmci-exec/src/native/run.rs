@@ -112,7 +112,7 @@ impl Plan {
         rows.ensure(code.rows * code.width);
         spills.ensure(code.spill_bytes.div_ceil(8));
         let n = which.count();
-        let padded = n.next_multiple_of(code.step);
+        let padded = code.padded(n);
         leaves.gather(which, self.leaves, &mut rows[code.leaf_rows * code.width..], code.width);
         if padded > n {
             // Lanes that nobody asked for do what the last one does.
@@ -153,7 +153,7 @@ impl Plan {
     ) {
         spills.ensure(code.spill_bytes.div_ceil(8));
         let n = frame.lanes;
-        let padded = n.next_multiple_of(code.step);
+        let padded = code.padded(n);
         for part in &code.parts {
             match *part {
                 Part::Code(at) => code.call(at, frame.rows, padded, failed, spills),

@@ -33,6 +33,8 @@ pub(super) struct Work {
     groups: Groups,
     /// Where the numbers of plain columns are.
     places: Vec<Place>,
+    /// Where lanes of reals started in the last call: the model, how often its paths had changed, the path.
+    start: Option<(u64, u64, PathId, Arc<Path>)>,
 }
 
 /// Rows by signature.
@@ -228,8 +230,8 @@ impl<'a> Call<'a> {
     /// numbers and nothing else. Lanes that leave it go on as always.
     fn run_all(&mut self, origin: &Origin) -> bool {
         let (model, lanes) = (self.model, self.lanes);
-        let known = model.paths.read().unwrap_or_else(|e| e.into_inner()).find(origin, self.call);
-        let Some((id, path)) = known else { return false };
+        let changes = model.changes.load(Ordering::Acquire);
+        let Some((id, path)) = self.start(origin) else { return false };
         if path.fails() || path.text_width() > 0 || model.options.output && !path.printed.text.is_empty() {
             return false;
         }
@@ -257,6 +259,12 @@ impl<'a> Call<'a> {
         }
         path.used.store(self.call, Ordering::Relaxed);
         model.hits.fetch_add((count - work.left.len()) as u64, Ordering::Relaxed);
+        if *origin == Origin::Reals {
+            work.start = Some((model.id, changes, id, path));
+        }
+        if work.left.is_empty() {
+            return true;
+        }
         work.left.sort_unstable();
         work.waiting.clear();
         for group in work.left.chunk_by(|a, b| a.0 == b.0) {
@@ -265,6 +273,19 @@ impl<'a> Call<'a> {
         }
         self.run_queue();
         true
+    }
+
+    /// The path where lanes of an origin start: mostly that of the last call.
+    fn start(&mut self, origin: &Origin) -> Option<(PathId, Arc<Path>)> {
+        let model = self.model;
+        let last = self.batch.work.start.take();
+        if *origin == Origin::Reals
+            && let Some((of, changes, id, path)) = last
+            && (of, changes) == (model.id, model.changes.load(Ordering::Acquire))
+        {
+            return Some((id, path));
+        }
+        model.paths.read().unwrap_or_else(|e| e.into_inner()).find(origin, self.call)
     }
 
     fn run_group(&mut self, start: Origin, group: impl Iterator<Item = usize>) {
@@ -414,6 +435,7 @@ impl<'a> Call<'a> {
             };
             let mut store = model.paths.write().unwrap_or_else(|e| e.into_inner());
             let kept = path.as_ref().and_then(|path| store.keep(from, path, call, budget));
+            model.changes.fetch_add(1, Ordering::Release);
             drop(store);
             let failed = failure.is_some();
             if let Some(failure) = failure {
