@@ -1,6 +1,7 @@
 //! Calls beyond the plain ones: arity, rest arguments, primitives, continuations, errors.
 
 use crate::join::left_arm;
+use crate::loops::Head;
 use crate::machine::Vm;
 use crate::prims::{self, Control, arguments, wrong_arity};
 use crate::world::NAMED;
@@ -32,7 +33,7 @@ impl Vm {
         self.stack[window] = Value::packed((self.pc as u64) << 24);
         self.stack[window + 1] = Value::packed((delta as u64) << 24 | self.code as u64);
         self.fp = window + HEADER;
-        self.enter(n)
+        self.enter(n, false)
     }
 
     fn check_callable(&self, f: Value, n: usize) -> Result<(), Error> {
@@ -78,8 +79,8 @@ impl Vm {
         word & 0xFF_FFFF == 0
     }
 
-    /// Enters the procedure in `fp - 1` with `n` arguments from `fp` on.
-    pub(crate) fn enter(&mut self, mut n: usize) -> Result<Step, Error> {
+    /// Enters the procedure in `fp - 1` with `n` arguments from `fp` on, in place of the frame or in a new one.
+    pub(crate) fn enter(&mut self, mut n: usize, in_place: bool) -> Result<Step, Error> {
         loop {
             let f = self.stack[self.fp - 1];
             self.check_callable(f, n)?;
@@ -93,7 +94,16 @@ impl Vm {
                     continue;
                 }
                 self.pass_entry();
-                return self.enter_closure((word & 0xFF_FFFF) as u32, n);
+                let id = (word & 0xFF_FFFF) as u32;
+                if self.world.loops && self.may_repeat(word) {
+                    self.make_room(id, n)?;
+                    if in_place {
+                        self.enter_head(id, n)?;
+                    } else {
+                        self.note_head(Head::Entry(n));
+                    }
+                }
+                return self.enter_closure(id, n);
             }
             if let Some(p) = f.as_primitive() {
                 let row = &prims::table()[p as usize];
@@ -145,19 +155,30 @@ impl Vm {
     }
 
     fn enter_closure(&mut self, id: u32, n: usize) -> Result<Step, Error> {
-        let code = &self.codes[id as usize].code;
-        let (required, rest) = (code.required as usize, code.rest);
-        let need = self.fp + (code.registers as usize).max(n + 1);
-        if need > self.stack.len() {
-            self.grow_stack(need)?;
-        }
-        if rest {
-            let list = self.world.heap.list(&self.stack[self.fp + required..self.fp + n]);
-            self.stack[self.fp + required] = list;
-        }
+        self.make_room(id, n)?;
+        self.take_rest(id, n);
         self.code = id;
         self.pc = 0;
         Ok(Step::Go)
+    }
+
+    /// Makes room for the registers of a procedure and for its arguments.
+    fn make_room(&mut self, id: u32, n: usize) -> Result<(), Error> {
+        let need = self.fp + (self.codes[id as usize].code.registers as usize).max(n + 1);
+        if need > self.stack.len() {
+            self.grow_stack(need)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a list of the arguments that a procedure takes as its rest.
+    pub(crate) fn take_rest(&mut self, id: u32, n: usize) {
+        let code = &self.codes[id as usize].code;
+        let required = code.required as usize;
+        if code.rest {
+            let list = self.world.heap.list(&self.stack[self.fp + required..self.fp + n]);
+            self.stack[self.fp + required] = list;
+        }
     }
 
     fn choose_clause(&self, f: Value, r: Ref, n: usize) -> Result<Value, Error> {

@@ -17,7 +17,7 @@ use dmci_data::{Diagnostic, Error, Kind, Value, num};
 impl Vm {
     /// Enters the procedure in the current frame with `n` arguments and runs until the stack is empty.
     pub(crate) fn interpret(&mut self, n: usize) -> Result<Value, Error> {
-        match self.enter(n) {
+        match self.enter(n, false) {
             Ok(Step::Go) => {}
             Ok(Step::Done(v)) => return Ok(v),
             Err(e) => {
@@ -383,7 +383,7 @@ impl Vm {
                         continue;
                     }
                     self.pc = here!();
-                    match self.enter(n as usize) {
+                    match self.enter(n as usize, true) {
                         Ok(Step::Go) => load!(),
                         Ok(Step::Done(v)) => return Ok(v),
                         Err(e) => match self.deliver(e)? {

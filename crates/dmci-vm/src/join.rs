@@ -224,7 +224,7 @@ impl Vm {
             }
             self.world.heap.poll = BUDGET;
         }
-        let start = self.save();
+        let start = self.save(0);
         let Some(recording) = &mut self.world.recording else { return Ok(None) };
         // The same decision inside of its own arm: a loop leads back to it.
         let again = recording.trying.contains(&key);
@@ -311,8 +311,9 @@ impl Vm {
         (known as u64) << 24 | code
     }
 
-    pub(crate) fn save(&mut self) -> Start {
-        let registers = self.codes[self.code as usize].code.registers as usize;
+    /// The state with so many arguments, which may be more than there are registers.
+    pub(crate) fn save(&mut self, arguments: usize) -> Start {
+        let registers = (self.codes[self.code as usize].code.registers as usize).max(arguments);
         let end = (self.fp + registers).min(self.stack.len());
         let heap = &mut self.world.heap;
         let (nodes, guards) =
@@ -427,7 +428,7 @@ impl Vm {
                     self.grow_stack(need)?;
                 }
                 self.stack[self.fp - 1..self.fp - 1 + values.len()].copy_from_slice(values);
-                self.enter(values.len() - 1)
+                self.enter(values.len() - 1, true)
             }
             End::At(pc) => {
                 let stops = self.arms_of(start, start.pc).stops;

@@ -19,8 +19,9 @@ use state::{End, Found, State};
 
 mod state;
 
-/// Steps that the rounds which are recorded for a loop may take.
+/// Steps that the rounds which are recorded for a loop may take, and how many rounds in any case.
 const BUDGET: i64 = 60_000;
+const ROUNDS: i64 = 6;
 
 /// Nodes after which rounds that took no decision on a traced number are taken for a loop.
 const LONG: usize = 4096;
@@ -49,12 +50,22 @@ pub(crate) enum Head {
     Entry(usize),
 }
 
+/// The arguments that are on the stack at a head.
+fn arguments(head: Head) -> usize {
+    match head {
+        Head::Label(_) => 0,
+        Head::Entry(n) => n,
+    }
+}
+
 /// What is known of a loop head.
 #[derive(Debug)]
 pub(crate) struct HeadState {
     fp: usize,
     /// When it was last reached, and how many nodes there were then and the time before.
     last: u64,
+    /// Steps of the run when it was last reached outside of arms.
+    steps: u64,
     rounds_at: [usize; 2],
     nodes: usize,
     guards: usize,
@@ -96,13 +107,14 @@ impl Vm {
 
     /// Notes that a procedure is entered; it may be the head of a loop.
     pub(crate) fn note_head(&mut self, head: Head) {
-        let (key, fp) = (self.head_key(head), self.fp);
+        let (key, fp, steps) = (self.head_key(head), self.fp, self.steps());
         let Some(recording) = &mut self.world.recording else { return };
         let (nodes, guards) = (recording.recorder.len(), recording.recorder.guard_count());
         let now = recording.next_time();
         let known = recording.heads.entry(key).or_insert(HeadState {
             fp,
             last: now,
+            steps,
             rounds_at: [nodes; 2],
             nodes,
             guards,
@@ -110,7 +122,7 @@ impl Vm {
             loops: 0,
             rounds: 0,
         });
-        (known.fp, known.last, known.rounds_at) = (fp, now, [nodes; 2]);
+        (known.fp, known.last, known.rounds_at, known.steps) = (fp, now, [nodes; 2], steps);
         (known.nodes, known.guards) = (nodes, guards);
     }
 
@@ -125,7 +137,7 @@ impl Vm {
             return Ok(());
         }
         let key = self.head_key(head);
-        let fp = self.fp;
+        let (fp, steps) = (self.fp, self.steps());
         let Some(recording) = &mut self.world.recording else { return Ok(()) };
         if !recording.is_outermost() {
             return Ok(());
@@ -139,6 +151,7 @@ impl Vm {
         let decided = guards > known.guards;
         let tested = recording.recorder.tape().guards.get(known.guards).map(|guard| guard.node);
         known.guards = guards;
+        let round = steps.saturating_sub(std::mem::replace(&mut known.steps, steps));
         // Inside of an arm or a round, a loop of its own comes by twice.
         let repeated = std::mem::replace(&mut known.last, now) > self.arms.since;
         // Nodes of what was tried and forgotten say nothing.
@@ -147,7 +160,7 @@ impl Vm {
         if known.patience == 0 || !repeated || !decided && nodes.saturating_sub(known.nodes) < LONG {
             return Ok(());
         }
-        let rounds = self.try_loop(head, since)?;
+        let rounds = self.try_loop(head, since, round)?;
         // Loops of the library and of the evaluator are not the program's.
         if rounds.is_none() && (matches!(head, Head::Entry(_)) || self.codes[self.code as usize].user) {
             self.world.note_no_loop(tested);
@@ -205,7 +218,7 @@ impl Vm {
     }
 
     /// Tries to make a loop of the rounds from here on; how many rounds it has.
-    fn try_loop(&mut self, head: Head, since: usize) -> Result<Option<u64>, Error> {
+    fn try_loop(&mut self, head: Head, since: usize, round: u64) -> Result<Option<u64>, Error> {
         if self.arms.depth >= DEEPEST {
             return Ok(None);
         }
@@ -218,14 +231,15 @@ impl Vm {
             self.account()?;
         }
         let poll = self.world.heap.poll;
+        let budget = BUDGET.max(ROUNDS.saturating_mul(round.min(self.fuel_left()) as i64));
         if outermost {
-            self.world.heap.poll = BUDGET;
+            self.world.heap.poll = budget;
         }
-        let start = self.save();
+        let start = self.save(arguments(head));
         let found = self.find_loop(head, &start);
         self.forget(&start);
         if outermost {
-            let spent = BUDGET - self.world.heap.poll - self.world.heap.poll_taken;
+            let spent = budget - self.world.heap.poll - self.world.heap.poll_taken;
             self.world.heap.poll = poll - spent.max(0);
             self.world.heap.poll_taken = 0;
             self.world.heap.forget_stores();
@@ -253,7 +267,7 @@ impl Vm {
             let logged = self.world.heap.log_stores();
             words.into_iter().for_each(|(store, word)| self.world.heap.redo_store(store, word));
             self.set_roots(head, &roots);
-            let again = self.save();
+            let again = self.save(arguments(head));
             let round = self.one_round(head, &again);
             let found = round.as_ref().and_then(|round| {
                 let end = End { values: &round.values, stores: &round.stores, mark: again.mark };
@@ -311,6 +325,9 @@ impl Vm {
             speculative: self.arms.speculative,
         };
         let outer = std::mem::replace(&mut self.arms, arms);
+        if let Head::Entry(n) = head {
+            self.take_rest(start.code, n);
+        }
         let outcome = self.try_arm(start, pc as usize);
         self.arms = outer;
         let back = match head {

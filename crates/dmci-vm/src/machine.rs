@@ -265,6 +265,12 @@ impl Vm {
         self.fuel_left
     }
 
+    /// Steps that the run has taken; inside of arms, only their difference means something.
+    pub(crate) fn steps(&self) -> u64 {
+        let heap = &self.world.heap;
+        (self.limits.fuel - self.fuel_left).saturating_add((self.slice - heap.poll - heap.poll_taken).max(0) as u64)
+    }
+
     /// Looks at flag and clock.
     pub(crate) fn check_time(&self) -> Result<(), Error> {
         self.world.check_cancelled()?;

@@ -145,7 +145,7 @@ fn cancelling_stops_every_loop_at_once() {
     let mut worst = Duration::ZERO;
     for text in ENDLESS {
         for mode in &FAST {
-            let tries = (0..3).map(|_| time_to_stop(text, mode, Duration::from_millis(30)));
+            let tries = (0..6).map(|_| time_to_stop(text, mode, Duration::from_millis(30)));
             let (time, got) = best(tries);
             assert!(got.starts_with("E0409"), "[{mode}] {text}: {got}");
             assert!(time < Duration::from_millis(150), "[{mode}] {text}: {time:?}");
@@ -210,8 +210,8 @@ fn cancelling_stops_long_primitives() {
     ] {
         for mode in &FAST {
             let text = format!("{big} (forever (lambda () {work}))");
-            // The machine may be busy with something else: the best of three counts.
-            let tries = (0..3).map(|_| time_to_stop(&text, mode, Duration::from_millis(200)));
+            // The machine may be busy with something else: the best of several counts.
+            let tries = (0..6).map(|_| time_to_stop(&text, mode, Duration::from_millis(200)));
             let (time, got) = best(tries);
             println!("{mode}: {work}: stopped after {time:?}");
             if !got.starts_with("E0409") || time > Duration::from_millis(150) {

@@ -76,7 +76,8 @@ impl Compiled {
         let choices: &[usize] = match lowered.builder.instructions.len() {
             _ if lanes <= 4 => &[1],
             0..600 => &[2, 4],
-            600..20_000 => &[1, 2],
+            600..2500 => &[1, 2],
+            // Long code comes from far away: the less there is of it, the better.
             _ => &[1],
         };
         let chain = lowered.chain();
@@ -196,7 +197,8 @@ impl Lowered {
         let mut lowering = Lowering {
             plan,
             builder: Builder::default(),
-            values: vec![None; plan.slots],
+            values: vec![(0, Formed { value: NONE, form: Form::Bits }); plan.slots],
+            line: 1,
             exported: exported(plan, results),
             leaf_rows: leaf_rows as u32,
             output_rows: output_rows as u32,
@@ -219,7 +221,7 @@ impl Lowered {
             pieces.push((Part::Step(i), end..end));
             start = end;
             // What is in registers does not outlive a function.
-            lowering.values.fill(None);
+            lowering.line += 1;
             lowering.builder.forget();
         }
         lowering.store_results();
@@ -354,8 +356,9 @@ fn exported(plan: &Plan, results: &[RowRange]) -> Vec<bool> {
 struct Lowering<'a> {
     plan: &'a Plan,
     builder: Builder,
-    /// What is in each slot, if this straight line knows it.
-    values: Vec<Option<Formed>>,
+    /// What is in each slot, and which straight line knows it.
+    values: Vec<(u32, Formed)>,
+    line: u32,
     exported: Vec<bool>,
     leaf_rows: u32,
     output_rows: u32,
@@ -412,10 +415,13 @@ impl Lowering<'_> {
             && let Some((spot, real)) = self.waiting[slot as usize].take()
         {
             let value = self.load(layout, spot);
-            self.values[slot as usize] = Some(self.leaf(value, real));
+            self.values[slot as usize] = (self.line, self.leaf(value, real));
         }
-        let builder = &mut self.builder;
-        *self.values[slot as usize].get_or_insert_with(|| Formed { value: builder.row(slot), form: Form::Bits })
+        let known = &mut self.values[slot as usize];
+        if known.0 != self.line {
+            *known = (self.line, Formed { value: self.builder.row(slot), form: Form::Bits });
+        }
+        known.1
     }
 
     fn leaf(&mut self, value: Value, real: bool) -> Formed {
@@ -428,7 +434,7 @@ impl Lowering<'_> {
         if let Some(waiting) = self.waiting.get_mut(slot as usize) {
             *waiting = None;
         }
-        self.values[slot as usize] = Some(x);
+        self.values[slot as usize] = (self.line, x);
         if self.exported[step] {
             let bits = self.builder.exact_bits(x);
             self.builder.effect(Action::Store { row: slot }, &[bits], NONE);
@@ -459,7 +465,7 @@ impl Lowering<'_> {
                     *operand = self.get(slot);
                     if operand.form == Form::Negated && !Builder::takes_signs(op) {
                         *operand = self.builder.upright(*operand);
-                        self.values[slot as usize] = Some(*operand);
+                        self.values[slot as usize] = (self.line, *operand);
                     }
                 }
                 let result = self.builder.operation(op, operands, self.plan.single);

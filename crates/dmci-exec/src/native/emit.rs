@@ -145,7 +145,9 @@ impl<'a> Emitter<'a> {
             self.group_of[v.0 as usize] = NO_GROUP;
         }
         // Constants may be used again by another function.
-        self.next.fill(NO_USE);
+        for v in instructions.iter().flat_map(|i| i.operands).filter(|v| *v != NONE) {
+            self.next[v.0 as usize] = NO_USE;
+        }
     }
 
     fn instruction(&mut self, instruction: &Instruction) {
