@@ -44,8 +44,8 @@ CASES = {
                  [13.2, 8.0], []),
     "minmax": ("(+ (max a x) (min b (* x x)) (abs (- x a)) (expt x b))", {"a": 2.0, "b": 0.5}, [0.5], [1.5, 2.5], []),
     "matrices": (
-        "(let* ((m (matrix (list (list a x) (list b 3.0)))) (v (vec (list x 1.0)))) (+ (det m) (dot v (solve m v)) "
-        "(ref (matmul m m) 0 1)))",
+        "(let* ((m (mat (vec a x) (vec b 3.0))) (v (vec x 1.0)) (s (matmul m (transpose m)))) (+ (det m) (dot v (solve m v)) "
+        "(ref (matmul m (inv m)) 0 1) (ref (cholesky s) 1 0) (logdet s) (apply + (tensor->list (* v (vec a b))))))",
         {"a": 2.0, "b": 0.5}, [0.5], [1.5, -2.5, 11.0], [],
     ),
 }
@@ -75,6 +75,7 @@ def compare(call, model, rows, unknown, theta, what, rtol=1e-9):
     """`call(theta, rows)` gives values, gradients by number, and which rows are known."""
     for point in points(theta):
         values, gradients = model.value_and_grad(point, {"x": rows}, errors="nan")
+        assert np.isfinite(values).all(), what
         found, slopes, known = call(point, rows)
         assert np.asarray(known).all(), what
         close(found, values, what, rtol)
@@ -97,7 +98,7 @@ def numpy_call(space, xp=np):
         with np.errstate(all="ignore"):
             value, gradient, known = space["value_and_grad"](list(theta), [rows])
             plain, same = space["value"](list(theta), [rows])
-        assert np.array_equal(np.asarray(plain), np.asarray(value), equal_nan=True)
+        np.testing.assert_allclose(np.asarray(plain), np.asarray(value), rtol=1e-12, equal_nan=True)
         assert np.array_equal(same, known)
         gradient = [np.broadcast_to(np.asarray(g, float), np.shape(value)) for g in gradient]
         return value, np.stack(gradient, -1), known
@@ -187,12 +188,16 @@ def test_sympy(case):
     space = loaded(source)
     symbols = [*space["PARAMETERS"], *space["INPUTS"]]
     expression = space["EXPRESSION"]
-    slopes = [sympy.diff(expression, p) for p in space["PARAMETERS"]]
+    slopes = space["GRADIENT"]
+    diffs = [sympy.diff(expression, p) for p in space["PARAMETERS"]]
 
     def call(theta, rows):
         at = [dict(zip(symbols, [*map(float, theta), float(x)])) for x in rows]
         value = [complex(expression.subs(p).evalf()).real for p in at]
         gradient = [[complex(s.subs(p).evalf()).real for s in slopes] for p in at]
+        if not np.isnan(value).any():
+            other = [[complex(s.subs(p).evalf()).real for s in diffs] for p in at]
+            np.testing.assert_allclose(other, gradient, rtol=1e-9, atol=1e-11)
         return value, gradient, ~np.isnan(value)
 
     compare(call, model, rows, unknown, theta, case)

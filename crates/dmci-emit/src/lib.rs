@@ -112,14 +112,12 @@ pub fn emit(model: &Model, signature: &Signature, language: Language) -> Result<
         let error = Diagnostic::error("E0720", "formulas have no loops, and a path of the program has one");
         return Err(Report::of(*error.help("record the model without loops: loops=False, or --no-loops")));
     }
-    if matches!(language, Language::SymPy) {
-        return sympy::source(&values, signature);
-    }
     if matches!(language, Language::Latex) {
         return latex::source(&values, signature);
     }
     let gradients = Routes::of(model.known_paths(Want::Gradients)?, signature)?;
     match language {
+        Language::SymPy => Ok(sympy::source(&values, &gradients, signature)),
         Language::C => Ok(c::source(&values, &gradients, signature)),
         Language::NumPy => Ok(python::source(&values, &gradients, signature, python::Dialect::NumPy)),
         Language::Torch => Ok(python::source(&values, &gradients, signature, python::Dialect::Torch)),

@@ -4,11 +4,10 @@ use crate::lines::{Lines, quoted};
 use crate::python::python_real;
 use crate::scalar::Scalar;
 use crate::{Route, Routes, Signature};
-use dmci::Report;
 use dmci_ops::Op;
 
 /// The source of a module with `PARAMETERS`, `INPUTS` and `expression`.
-pub fn source(routes: &Routes, signature: &Signature) -> Result<String, Report> {
+pub fn source(values: &Routes, gradients: &Routes, signature: &Signature) -> String {
     let mut lines = Lines::default();
     lines.line(format!("\"\"\"{}: an expression of SymPy, exported by dmci.", quoted(&signature.name)));
     lines.line("");
@@ -31,20 +30,23 @@ pub fn source(routes: &Routes, signature: &Signature) -> Result<String, Report> 
 def _choose(*cases):
     return sympy.Piecewise(*[case for case in cases if case[1] is not sympy.false], evaluate=False)",
     );
-    for (i, route) in routes.0.iter().enumerate().rev() {
-        function(&mut lines, i, route, signature.outputs);
+    let (n, outputs) = (signature.params.len(), signature.outputs);
+    for (prefix, routes, count) in [("_value", values, outputs), ("_grad", gradients, outputs * (1 + n))] {
+        for (i, route) in routes.0.iter().enumerate().rev() {
+            function(&mut lines, prefix, i, route, count);
+        }
     }
-    lines.line("");
-    lines.line("");
-    lines.line("EXPRESSION = _path_0()");
-    if signature.outputs == 1 {
-        lines.line("EXPRESSION = EXPRESSION[0]");
+    lines.line("\n\nEXPRESSION = _value_0()");
+    lines.line(format!("GRADIENT = _grad_0()[{outputs}:]"));
+    match outputs {
+        1 => lines.line("EXPRESSION = EXPRESSION[0]"),
+        _ => lines.line(format!("GRADIENT = [GRADIENT[i * {n}:(i + 1) * {n}] for i in range({outputs})]")),
     }
-    Ok(lines.text())
+    lines.text()
 }
 
-fn function(lines: &mut Lines, number: usize, route: &Route, outputs: usize) {
-    lines.line(format!("\n\ndef _path_{number}():"));
+fn function(lines: &mut Lines, prefix: &str, number: usize, route: &Route, outputs: usize) {
+    lines.line(format!("\n\ndef {prefix}_{number}():"));
     lines.deeper();
     let code = &route.code;
     let mut names: Vec<String> = Vec::with_capacity(code.nodes.len());
@@ -73,7 +75,7 @@ fn function(lines: &mut Lines, number: usize, route: &Route, outputs: usize) {
     };
     let all: Vec<String> = code.guards.iter().map(holds).collect();
     for (guard, next) in &route.next {
-        lines.line(format!("p{guard} = _path_{next}()"));
+        lines.line(format!("p{guard} = {prefix}_{next}()"));
     }
     let mut cells = Vec::new();
     for o in 0..outputs {

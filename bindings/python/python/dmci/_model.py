@@ -422,9 +422,9 @@ class Model:
 def _row_shape(column: Any) -> Tuple[int, ...]:
     """The shape of the numbers of one row."""
     if isinstance(column, np.ndarray):
-        return column.shape[1:]
+        return tuple(column.shape[1:])
     try:
-        return np.shape(column[0]) if column else ()
+        return tuple(np.shape(column[0])) if column else ()
     except ValueError:
         return ()
 

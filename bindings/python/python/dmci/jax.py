@@ -60,6 +60,15 @@ def function(model: Union[Model, ProgramLike], **settings: Any) -> Callable[...,
                 (lane,), (tangent,) = primals, tangents
                 return compute(lane), next_order(lane) @ tangent
 
+        else:
+
+            def refuse(primals: Tuple[Any], tangents: Tuple[Any]) -> Tuple[Any, Any]:
+                found = compute(primals[0])
+                if not isinstance(tangents[0], jax.custom_derivatives.SymbolicZero):
+                    raise NotImplementedError("third derivatives through dmci.jax are not available")
+                return found, jnp.zeros_like(found)
+
+            compute.defjvp(refuse, symbolic_zeros=True)
         return compute
 
     value = derivative(0)

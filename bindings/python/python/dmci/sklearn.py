@@ -13,14 +13,14 @@ from typing import Any, Dict, List, Optional, Sequence
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ._fit import Fit
 from ._model import Model
 from ._program import Program, ProgramLike
 
 
-class ProgramRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class ProgramRegressor(RegressorMixin, BaseEstimator):
     """A program as a regressor. Without a program, a line: a constant and a weight for each column.
 
     ``params`` are starts by name, which grid search may vary; ``literals`` makes every real literal a parameter. Other
@@ -51,6 +51,8 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.seed = seed
 
     def _columns(self, X: Any, model: Model) -> Dict[str, Any]:
+        if self.program is None:
+            return {"x": np.ascontiguousarray(X)}
         if hasattr(self, "feature_names_in_"):
             named = dict(zip(self.feature_names_in_, X.T))
             if all(name in named for name in model.inputs):
@@ -69,6 +71,10 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Fits the program to the rows of ``X``."""
         X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
         y = np.asarray(y, dtype=np.float64)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            if not sample_weight.any():
+                raise ValueError("Sample weights must contain at least one non-zero number.")
         if self.program is None:
             weights = " ".join(["0.0"] * X.shape[1])
             text = f"(params (b free 0.0) (w (vector {X.shape[1]}) ({weights}))) (+ b (dot w x))"

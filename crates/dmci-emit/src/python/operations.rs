@@ -12,6 +12,9 @@ pub fn expression(op: Op, args: &[&str], dialect: Dialect, used: &mut BTreeSet<&
     let m = dialect.module();
     let infix = |sign: &str| format!("{a} {sign} {b}");
     let module = |name: &str| format!("{m}.{name}({})", args.join(", "));
+    // PyTorch would make single precision of it.
+    let as_real =
+        |a: &str| if dialect == Dialect::Torch { format!("{a}.to(torch.float64)") } else { format!("{a} * 1.0") };
     let first = if dialect == Dialect::NumPy { "xp, " } else { "" };
     let mut own = |name: &'static str| {
         used.insert(name);
@@ -87,9 +90,9 @@ pub fn expression(op: Op, args: &[&str], dialect: Dialect, used: &mut BTreeSet<&
         Op::IntFloorQuotient => own("int_floor_quotient"),
         Op::IntModulo => own("int_modulo"),
         Op::IntFits => format!("{m}.abs({a}) < {}", dmci_ops::INT_LIMIT),
-        Op::IntMulFits => format!("{m}.abs({a} * 1.0 * {b}) < {}", dmci_ops::INT_LIMIT),
+        Op::IntMulFits => format!("{m}.abs({} * {b}) < {}", as_real(a), dmci_ops::INT_LIMIT),
         Op::IntDivides => own("int_divides"),
-        Op::ToReal => format!("{a} * 1.0"),
+        Op::ToReal => as_real(a),
         Op::ToInt => own("to_int"),
         Op::IsInt => own("is_int"),
         Op::Not => format!("{m}.logical_not({a})"),
@@ -236,9 +239,11 @@ def _special(xp):
     for (name, args, body) in FUNCTIONS.iter().filter(wants) {
         let (pow, polygamma, to_int) = match dialect {
             Dialect::NumPy => ("xp.power", "_special(xp).polygamma(n.astype(int), a)", "xp.trunc(a).astype(int)"),
-            Dialect::Jax => {
-                ("jnp.power", "jax.scipy.special.polygamma(n, a)", "jnp.trunc(a).astype(jnp.result_type(int))")
-            }
+            Dialect::Jax => (
+                "jnp.power",
+                "jax.scipy.special.polygamma(jnp.asarray(n, int), a)",
+                "jnp.trunc(a).astype(jnp.result_type(int))",
+            ),
             Dialect::Torch => {
                 ("torch.pow", "torch.special.polygamma(int(n.reshape(-1)[0]), a)", "torch.trunc(a).to(torch.int64)")
             }
