@@ -216,6 +216,23 @@ impl Rows {
         Ok(())
     }
 
+    /// Seconds that a call for values and gradients takes in Rust alone, without anything of Python: the least of a few
+    /// rounds of `count` calls.
+    fn timed(&self, py: Python<'_>, theta: Vec<f64>, count: usize) -> PyResult<f64> {
+        let mut best = f64::INFINITY;
+        let mut batch = Batch::default();
+        for _ in 0..5 {
+            let began = std::time::Instant::now();
+            py.detach(|| {
+                let model = &self.shared.model;
+                (0..count).try_for_each(|_| model.evaluate_into(&mut batch, &theta, &self.columns, Want::Gradients))
+            })
+            .map_err(|report| of_report(py, &report, ""))?;
+            best = best.min(began.elapsed().as_secs_f64() / count.max(1) as f64);
+        }
+        Ok(best)
+    }
+
     /// The errors of the lanes that failed in the last call: lane, JSON and text.
     fn failures(&self) -> Vec<(usize, String, String)> {
         let Ok(memory) = self.memory.lock() else { return Vec::new() };

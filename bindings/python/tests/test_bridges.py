@@ -127,3 +127,22 @@ def test_the_default_estimator_passes_the_checks_of_sklearn():
     from dmci.sklearn import ProgramRegressor
 
     check_estimator(ProgramRegressor())
+
+
+PAPER = [f"a/p{i}" for i in range(1, 7)] + [f"c/c0{i}" for i in range(1, 9)]
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_torch_gradients_of_the_paper_are_right_twice(name):
+    torch = pytest.importorskip("torch")
+    from conftest import ROOT
+    from dmci import load
+    from dmci.torch import function
+
+    model = Model(load(ROOT / f"models/{name}.scm"))
+    f = function(model)
+    theta = torch.tensor(model.start, requires_grad=True)
+    rows = {key: torch.tensor([0.4, 0.9], dtype=torch.float64, requires_grad=True) for key in model.inputs}
+    call = lambda theta, *xs: f(theta, **dict(zip(rows, xs)))
+    assert torch.autograd.gradcheck(call, (theta, *rows.values()), eps=1e-6, atol=1e-5, rtol=1e-4)
+    assert torch.autograd.gradgradcheck(call, (theta, *rows.values()), eps=1e-6, atol=1e-4, rtol=1e-3)
