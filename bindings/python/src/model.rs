@@ -247,6 +247,8 @@ impl Rows {
 trait Real: Element + Copy {
     fn of(x: f64) -> Self;
     fn to(self) -> f64;
+    /// The numbers as a list of its own: given away if they need no conversion, so that nothing is copied.
+    fn list(numbers: &mut Vec<f64>) -> Vec<Self>;
 }
 
 impl Real for f64 {
@@ -256,6 +258,9 @@ impl Real for f64 {
     fn to(self) -> f64 {
         self
     }
+    fn list(numbers: &mut Vec<f64>) -> Vec<f64> {
+        std::mem::take(numbers)
+    }
 }
 
 impl Real for f32 {
@@ -264,6 +269,9 @@ impl Real for f32 {
     }
     fn to(self) -> f64 {
         self.into()
+    }
+    fn list(numbers: &mut Vec<f64>) -> Vec<f32> {
+        numbers.iter().map(|x| *x as f32).collect()
     }
 }
 
@@ -330,10 +338,7 @@ impl Rows {
         for (i, list) in lists.into_iter().enumerate().take(question.want as usize + 1) {
             match targets[i] {
                 Some(target) => store::<T>(list, target, names[i])?,
-                None => {
-                    let new: Vec<T> = list.iter().map(|x| T::of(*x)).collect();
-                    results[i] = Some(PyArray1::from_vec(py, new).into_any());
-                }
+                None => results[i] = Some(PyArray1::from_vec(py, T::list(list)).into_any()),
             }
         }
         Ok(results)

@@ -58,6 +58,12 @@ def test_settings_of_fits():
         m.fit(DATA, target="nothing")
 
 
+def test_parameters_that_a_model_leaves_out_stay():
+    m = Model(DECAY, params=["a"], constants={})
+    fit = m.fit(DATA, "y")
+    assert fit["b"] == 1.0 and fit["a"] != 1.0 and fit.theta.tolist() == [fit["a"]]
+
+
 def test_a_program_without_a_schema_and_frames():
     pandas = pytest.importorskip("pandas")
     m = Model("(* a (exp (- (* b t))))", params={"a": 1.0, "b": 1.0})
@@ -112,15 +118,39 @@ def test_a_background_fit_can_be_watched_and_aborted():
     assert handle.wait() is fit
 
 
-def test_control_c_gives_the_best_so_far():
-    m = Model(DECAY)
-    timer = threading.Timer(0.4, lambda: signal.raise_signal(signal.SIGINT))
+def interrupted_after(seconds):
+    """A fit that would never end, and how long after Ctrl-C it gave its result."""
+    sent = []
+
+    def interrupt():
+        sent.append(time.monotonic())
+        signal.raise_signal(signal.SIGINT)
+
+    threading.Timer(seconds, interrupt).start()
+    fit = Model(DECAY).fit(DATA, "y", optimizer="adam", epochs=10**9, rate=1e-6, patience=10**9)
+    return fit, time.monotonic() - sent[0]
+
+
+def test_control_c_gives_the_best_so_far_within_100_milliseconds():
+    took = []
+    for _ in range(5):
+        fit, after = interrupted_after(0.3)
+        assert fit.interrupted and "interrupted" in fit.summary() and fit.loss <= fit.start_loss
+        took.append(after)
+        # On a busy machine one try may be late.
+        if after < 0.1:
+            break
+    assert min(took) < 0.1, took
+
+
+def test_control_c_stops_before_the_first_round_too():
+    """One evaluation takes longer than anybody wants to wait: there is no best so far."""
+    model = Model("(params (a free 1.0)) (let loop ((l (list (* a x)))) (if (< (length l) 1e9) (loop (cons (* a x) l)) 1.0))")
+    threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT)).start()
     began = time.monotonic()
-    timer.start()
-    fit = m.fit(DATA, "y", optimizer="adam", epochs=10**9, rate=1e-6, patience=10**9)
-    took = time.monotonic() - began - 0.4
-    assert fit.interrupted and "interrupted" in fit.summary()
-    assert took < 0.5, f"{took} s after the signal"
+    with pytest.raises((KeyboardInterrupt, dmci.LimitError)):
+        model.fit({"x": [1.0, 2.0], "y": [1.0, 1.0]}, "y", optimizer="adam")
+    assert time.monotonic() - began < 5.0
 
 
 def test_progress_is_shown_on_request(capfd):

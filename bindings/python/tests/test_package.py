@@ -57,3 +57,11 @@ def test_the_wheel_installs_into_an_empty_environment(tmp_path):
     assert subprocess.check_output([python, "-c", code], text=True).strip() == "[2.0, 4.0]"
     listed = subprocess.check_output([python, "-m", "pip", "list", "--format=freeze"], text=True)
     assert {line.split("==")[0] for line in listed.split()} <= {"dmci", "numpy", "pip", "setuptools", "wheel"}
+
+
+def test_the_blocks_of_the_readme_run():
+    text = (ROOT / "bindings/python/README.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)
+    assert len(blocks) >= 4
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {"__name__": "readme"})

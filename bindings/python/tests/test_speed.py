@@ -29,12 +29,16 @@ def overhead():
     rows = m.bind({"t": np.linspace(0.0, 6.0, 64)})
     theta, out = m.start, (np.empty(64), np.empty((64, 3)))
     m.value_and_grad(theta, rows, out=out)
-    rust = rows._native.timed(theta.tolist(), 2000)
-    return best(lambda: m.value_and_grad(theta, rows, out=out), 2000) - rust, rust
+    rust = python = np.inf
+    # In turns, so that other work on the machine meets both.
+    for _ in range(60):
+        rust = min(rust, rows._native.timed(theta.tolist(), 100))
+        python = min(python, best(lambda: m.value_and_grad(theta, rows, out=out), 100, 5))
+    return python - rust, rust
 
 
 def test_a_call_from_python_costs_less_than_3_microseconds_more():
-    added = min(overhead()[0] for _ in range(3))
+    added, _ = overhead()
     print(f"{added * 1e6:.2f} microseconds")
     assert added < 3e-6, f"{added * 1e6:.2f} microseconds"
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import html
 import json
-import math
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
 import numpy.typing as npt
@@ -96,9 +95,11 @@ class Fit:
         self.program = Program(program, model.program.name)
         self.warnings: List[Diagnostic] = diagnostics_of(*warnings)
         self.numbers: List[Number] = []
+        self._by_parameter: Dict[str, List[float]] = {}
         for name, entry in self.data["parameters"].items():
-            for one in entry.get("numbers", [{"name": name, **entry}]):
-                self.numbers.append(_read_number(one, bool(entry["fixed"])))
+            own = [_read_number(one, bool(entry["fixed"])) for one in entry.get("numbers", [{"name": name, **entry}])]
+            self._by_parameter[name] = [n.value for n in own]
+            self.numbers += own
 
     @property
     def params(self) -> Dict[str, float]:
@@ -124,10 +125,7 @@ class Fit:
         values: Dict[str, Any] = {}
         groups = self.data["data"]["groups"]
         for p in self.model.parameters:
-            found = [n.value for n in self.numbers if n.name == p.name or n.name.startswith((p.name + ".", p.name + "["))]
-            found = [
-                n.value for n in self.numbers if n.name.split("[")[0].split(".")[0] == p.name or n.name == p.name
-            ] or found
+            found = self._by_parameter[p.name]
             if p.per is not None and groups:
                 count = len(found) // len(groups)
                 found = found[group * count : (group + 1) * count]
@@ -354,6 +352,9 @@ def start_fit(
     starts.update(settings.pop("start", None) or {})
     settings["start"] = starts
     settings["target"] = target
+    # What the program declares and the model does not fit stays where it starts.
+    if settings.get("only") is None and any(p.name not in model.params for p in model.program.parameters):
+        settings["only"] = model.params
     call = None
     if callback is not None:
 
