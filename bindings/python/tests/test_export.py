@@ -274,3 +274,19 @@ def test_the_corpus(language, tmp_path):
         np.testing.assert_allclose(slopes, gradients, rtol=1e-7, atol=1e-9 * scale + 1e-12, err_msg=entry["id"])
         done += 1
     assert done > 0.5 * len(entries[::every]), done
+
+
+def test_vectors_and_several_results(tmp_path):
+    m = Model("(let ((s (dot w x))) (list (* b s) (if (> s 0.0) (sqrt s) (* b s s))))",
+              params={"b": 2.0, "w": np.array([0.5, -1.0])}, outputs=2)
+    x = np.array([[4.0, 1.0], [1.0, 3.0], [2.0, 0.5]])
+    values, gradients = m.value_and_grad(None, {"x": x})
+    space = loaded(m.export("numpy", {"x": x}))
+    assert space["PARAMETERS"] == ("b", "w.0", "w.1") and space["INPUTS"] == ("x.0", "x.1")
+    with np.errstate(all="ignore"):
+        found, slopes, known = space["value_and_grad"](list(m.start), list(x.T))
+    assert known.all()
+    close(np.stack(found, -1), values, "values")
+    close(np.stack([np.stack(np.broadcast_arrays(*row), -1) for row in slopes], 1), gradients, "gradients")
+    assert "double out[8]" in m.export("c", {"x": x}), "two values and six derivatives"
+    assert r"f^{(2)}" in m.export("latex", {"x": x})

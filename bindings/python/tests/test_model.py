@@ -221,3 +221,19 @@ def test_models_leave_no_memory_behind():
     assert peak() - before < 30, f"{peak() - before} MB more after {count} models"
     if sys.platform == "linux":
         assert threading.active_count() < 10
+
+
+def test_the_lock_of_the_interpreter_is_released():
+    m = Model("(let loop ((i 0) (s x)) (if (= i 3000) s (loop (+ i 1) (+ (* a s) (sin s)))))", params={"a": 0.9}, threads=1)
+    rows = m.bind({"x": np.linspace(0.0, 1.0, 2000)})
+    m.value_and_grad([0.9], rows)
+    worker = threading.Thread(target=lambda: [m.value_and_grad([0.9], rows) for _ in range(5)])
+    began = last = time.perf_counter()
+    longest = 0.0
+    worker.start()
+    while worker.is_alive():
+        now = time.perf_counter()
+        longest, last = max(longest, now - last), now
+        time.sleep(0.001)
+    took = time.perf_counter() - began
+    assert longest < 0.5 * took / 5 + 0.1, f"this thread stood still for {longest} of {took} s"

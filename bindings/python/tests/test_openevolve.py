@@ -33,7 +33,7 @@ def test_candidates_are_fitted_and_scored_on_unseen_rows(evaluator):
     "text, stage, hint",
     [
         ("(* 2.5 (expp t))", "check", "did you mean exp"),
-        ("(* 2.5 (exp t)", "check", "parenthes"),
+        ("(* 2.5 (exp t)", "check", "never closed"),
         ("(* 2.5 x)", "check", "x"),
         ("(* 2.5 3)", "check", "none of the columns"),
         ("(car (* 1.5 t))", "run", "car"),
