@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what building and testing need: a C linker and Rust (the version that rust-toolchain.toml
-# pins). With --peers also Guile 3 and MIT Scheme, which only scripts/conformance-peers.sh, the
+# Installs what building and testing need: a C linker, Rust (the version that rust-toolchain.toml
+# pins), and Python for the Python package. With --peers also Guile 3 and MIT Scheme, which only scripts/conformance-peers.sh, the
 # comparison with Guile in the property tests and bench/language.sh use.
 #
 #   scripts/setup.sh [--peers]
@@ -37,6 +37,11 @@ if command -v rustup >/dev/null && ! rustup toolchain list 2>/dev/null | grep -q
 fi
 found=$(cargo --version | cut -d' ' -f2)
 [ "$found" = "$wanted" ] || echo "setup: Rust $found instead of $wanted"
+
+if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
+  echo "setup: installing Python"
+  install python3 python3-venv || echo "setup: Python cannot be installed here; the tests of the Python package are skipped"
+fi
 
 if [ "${1:-}" = --peers ]; then
   for peer in guile:guile-3.0 mit-scheme:mit-scheme; do

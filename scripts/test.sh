@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # The test command: formatting, lints, all tests with the documentation's examples, and fuzzing.
 #
-#   scripts/test.sh          everything that a change must pass; at most 18 minutes on two cores
+#   scripts/test.sh          everything that a change must pass, the Python package with NumPy too; at most 25
+#                            minutes on two cores
 #   scripts/test.sh --long   more generated programs, 10 minutes of fuzzing for each target, the
 #                            sampler, the conformance tests on Guile and MIT Scheme, the comparisons with faer
-#                            and JAX, and the benchmarks
+#                            and JAX, the Python package with JAX, PyTorch, scikit-learn, OpenEvolve and
+#                            notebooks, and the benchmarks
 #
 # DMCI_FUZZ_SECONDS sets the time per fuzz target. DMCI_SHARED names the folder of shared test data
 # (default ../shared); tests that need it are skipped with a message without it.
@@ -15,7 +17,7 @@ long=no
 case "${1:-}" in
   "") ;;
   --long) long=yes ;;
-  *) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
 log=$(mktemp)
@@ -58,6 +60,7 @@ fi
 section "formatting" cargo fmt --all --check
 section "lints" cargo clippy --workspace --exclude dmci-sample --all-targets --quiet -- -D warnings
 section "tests, documentation examples and fuzzing" tests
+if [ $long = yes ]; then section "Python" scripts/python.sh --long; else section "Python" scripts/python.sh; fi
 if [ $long = yes ]; then
   section "sampler" sampler
   section "conformance on Guile and MIT Scheme" scripts/conformance-peers.sh

@@ -1,10 +1,12 @@
 //! The command line as data: options, help and examples.
 
+pub mod emit;
 pub mod fit;
 pub mod sample;
 
 use crate::quantity;
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use emit::{EMIT_EXAMPLES, Emit};
 use fit::{FIT_EXAMPLES, Fit};
 use sample::{SAMPLE_EXAMPLES, Sample};
 use std::path::PathBuf;
@@ -48,6 +50,9 @@ pub enum Command {
     /// Draw from the posterior of a program with priors
     #[command(after_help = SAMPLE_EXAMPLES)]
     Sample(Box<Sample>),
+    /// Write a program in another language: C, NumPy, JAX, PyTorch, SymPy, LaTeX
+    #[command(after_help = EMIT_EXAMPLES)]
+    Emit(Box<Emit>),
     /// Show the operations that a program does on its parameters
     #[command(after_help = TAPE_EXAMPLES)]
     Tape(Tape),

@@ -223,7 +223,7 @@ impl Prepared {
         }
         let used = table.columns.iter().filter(|c| names.mentioned.contains(&c.name));
         let used: Vec<(String, Column)> = used.map(|c| (c.name.clone(), select(&c.values, rows))).collect();
-        if used.is_empty() {
+        if used.is_empty() && !table.columns.is_empty() {
             let error = Diagnostic::error("E0703", "the program mentions none of the columns");
             return Err(Report::of(*error.help("name the columns like the variables of the program")));
         }
@@ -233,7 +233,7 @@ impl Prepared {
 }
 
 /// The names of the parameters.
-fn wanted(wrt: Option<&str>, names: &Names, run: &RunOptions) -> Vec<String> {
+pub fn wanted(wrt: Option<&str>, names: &Names, run: &RunOptions) -> Vec<String> {
     match wrt {
         Some(list) => list.split(',').map(|n| n.trim().to_string()).collect(),
         None if names.schema.parameters.is_empty() => {
@@ -252,7 +252,8 @@ pub fn numbers(datum: &Datum) -> Vec<f64> {
     }
 }
 
-fn number_names(name: &str, datum: &Datum) -> Vec<String> {
+/// The names of the numbers of a parameter.
+pub fn number_names(name: &str, datum: &Datum) -> Vec<String> {
     match datum {
         Datum::Tensor(shape, _) => (0..shape.len()).map(|i| format!("{name}.{i}")).collect(),
         _ => vec![name.to_string()],

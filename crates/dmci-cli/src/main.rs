@@ -3,6 +3,7 @@
 mod args;
 mod check;
 mod compile;
+mod emit;
 mod eval;
 mod explain;
 mod files;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
             Command::Sample(args) => sample::sample(&args),
             #[cfg(not(feature = "sample"))]
             Command::Sample(args) => output::without_sampler(args.json),
+            Command::Emit(args) => emit::emit(&args),
             Command::Tape(args) => tape::tape(&args),
             Command::Check(args) => check::check(&args),
             Command::Compile(args) => compile::compile(&args),

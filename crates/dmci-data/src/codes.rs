@@ -97,6 +97,7 @@ table! {
     E0707: "column with the name of something else",
     E0708: "no rows to fit or to score",
     E0710: "programs cannot be composed",
+    E0720: "a model cannot be exported",
     E0801: "nothing to fit",
     E0802: "start outside of a parameter's kind",
     E0803: "parameter that a fit does not know",

@@ -43,7 +43,7 @@ pub use dmci_vm::{Cancel, Limits, Numerics};
 pub use gradient::{GradOptions, Gradient, Wrt};
 pub use interpreter::{Failure, Interpreter, Outcome, RunOptions};
 pub use mode::Mode;
-pub use model::{Batch, Column, Model, ModelOptions, Statistics, Sums, Want};
+pub use model::{Batch, Column, KnownPath, Model, ModelOptions, Statistics, Sums, Want};
 pub use program::{Bindings, Program};
 pub use report::Report;
 pub use schema::{Names, Parameter, ParameterKind, Prior, Schema};

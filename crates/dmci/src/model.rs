@@ -5,6 +5,7 @@
 //! edge from there, which is recorded the first time. Values and gradients are those of running
 //! each lane alone, bit for bit.
 
+mod known;
 mod lanes;
 mod path;
 mod printed;
@@ -12,6 +13,7 @@ mod source;
 mod store;
 mod sums;
 
+pub use known::KnownPath;
 pub use sums::Sums;
 
 use crate::binding;

@@ -110,7 +110,13 @@ impl Path {
         self.plans[which].get_or_init(|| Staged::new(self.tape(want), by_set, by_row).with_code(self.code))
     }
 
-    fn tape(&self, want: Want) -> &Tape {
+    /// The message of the error that the path ends with, as the recorded lane had it.
+    pub fn message(&self) -> Option<String> {
+        self.failure.as_ref().map(|(report, _)| report.diagnostics.first().map_or(String::new(), |d| d.message.clone()))
+    }
+
+    /// What is wanted as operations.
+    pub fn tape(&self, want: Want) -> &Tape {
         self.tapes[want as usize].get_or_init(|| self.make_tape(want))
     }
 

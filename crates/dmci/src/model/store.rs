@@ -94,6 +94,11 @@ impl Store {
         Some(id)
     }
 
+    /// All paths, with how lanes come to them.
+    pub fn all(&self) -> Vec<(PathId, Origin, Arc<Path>)> {
+        self.kept.iter().map(|(&id, kept)| (id, kept.origin.clone(), kept.path.clone())).collect()
+    }
+
     /// Number of paths.
     pub fn len(&self) -> usize {
         self.kept.len()

@@ -1,0 +1,467 @@
+"""Fits: parameters from data, with errors, in the foreground or in the background."""
+
+from __future__ import annotations
+
+import html
+import json
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._data import as_column, column_names, get_column, repeated
+from ._errors import Diagnostic, Error, diagnostics_of
+from ._program import Program, make_options
+
+if TYPE_CHECKING:
+    from ._model import Model
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a fit is."""
+
+    epoch: int
+    epochs: int
+    loss: float
+    running: int
+    restarts: int
+    evaluations: int
+    optimizer: str
+
+
+Callback = Callable[[Progress], Any]
+
+
+def table_of(data: Any) -> Dict[str, Any]:
+    """All columns of a table, as the engine takes them."""
+    columns: Dict[str, Any] = {}
+    counts: Dict[str, Optional[int]] = {}
+    for name in column_names(data):
+        columns[name], counts[name] = as_column(get_column(data, name))
+    rows = {name: count for name, count in counts.items() if count is not None}
+    if not rows:
+        raise ValueError("the data have no rows")
+    if len(set(rows.values())) > 1:
+        raise ValueError(f"columns differ in length: {', '.join(f'{n} has {r} rows' for n, r in rows.items())}")
+    length = next(iter(rows.values()))
+    return {name: repeated(value, length) if counts[name] is None else value for name, value in columns.items()}
+
+
+@dataclass(frozen=True)
+class Number:
+    """One fitted number."""
+
+    name: str
+    start: float
+    value: float
+    error: Optional[float]
+    interval: Optional[Tuple[float, float]]
+    identifiable: Optional[str]
+    fixed: bool
+
+
+def _number(x: Any) -> Any:
+    """A number of the JSON form, where those that are not finite are words."""
+    if isinstance(x, dict):
+        return float(x["real"]) if "real" in x else x
+    return x
+
+
+class Fit:
+    """What a fit found.
+
+    ``params`` and ``errors`` are dictionaries from names to numbers (``w.0`` for numbers of vectors, ``k[site]`` for
+    numbers of groups); ``theta`` is the array that the model takes.
+    """
+
+    def __init__(self, model: "Model", native: Tuple[Any, ...], target: Optional[str]) -> None:
+        text, self.svg, predictions, rows, program, self.interrupted, warnings, self.series = native
+        self.model = model
+        self.target = target
+        self._text: str = text
+        self._native = native
+        self.data: Dict[str, Any] = json.loads(text)
+        self.predictions, self.held_out_predictions = predictions
+        #: The rows that were fitted, and those that were held out.
+        self.rows, self.held_out_rows = rows
+        #: The program with the fitted values as its starts.
+        self.program = Program(program, model.program.name)
+        self.warnings: List[Diagnostic] = diagnostics_of(*warnings)
+        self.numbers: List[Number] = []
+        self._by_parameter: Dict[str, List[float]] = {}
+        for name, entry in self.data["parameters"].items():
+            own = [_read_number(one, bool(entry["fixed"])) for one in entry.get("numbers", [{"name": name, **entry}])]
+            self._by_parameter[name] = [n.value for n in own]
+            self.numbers += own
+
+    @property
+    def params(self) -> Dict[str, float]:
+        """The fitted numbers by name."""
+        return {n.name: n.value for n in self.numbers}
+
+    @property
+    def errors(self) -> Dict[str, Optional[float]]:
+        """Their standard errors; ``None`` where the data do not determine a number."""
+        return {n.name: n.error for n in self.numbers if not n.fixed}
+
+    @property
+    def intervals(self) -> Dict[str, Optional[Tuple[float, float]]]:
+        """Where they lie with a probability of 95 %."""
+        return {n.name: n.interval for n in self.numbers if not n.fixed}
+
+    @property
+    def theta(self) -> npt.NDArray[np.float64]:
+        """The parameters as the model takes them; of a parameter that differs by group, its first group."""
+        return self._theta(0)
+
+    def _theta(self, group: int) -> npt.NDArray[np.float64]:
+        values: Dict[str, Any] = {}
+        groups = self.data["data"]["groups"]
+        for p in self.model.parameters:
+            found = self._by_parameter[p.name]
+            if p.per is not None and groups:
+                count = len(found) // len(groups)
+                found = found[group * count : (group + 1) * count]
+            values[p.name] = np.reshape(found, np.shape(p.start))
+        return self.model.flat(values)
+
+    @property
+    def loss(self) -> float:
+        """The loss of the fitted rows."""
+        return float(_number(self.data["loss"]["value"]))
+
+    @property
+    def start_loss(self) -> float:
+        """The loss at the start."""
+        return float(_number(self.data["loss"]["start"]))
+
+    @property
+    def r2(self) -> Optional[float]:
+        """The share of the variance that is explained."""
+        found = self.data["r2"]
+        return None if found is None else float(_number(found))
+
+    @property
+    def rmse(self) -> float:
+        """The root of the mean squared residual."""
+        return float(_number(self.data["rmse"]))
+
+    @property
+    def held_out(self) -> Optional[Dict[str, Any]]:
+        """Loss, RMSE and R2 of the rows that were held out."""
+        found = self.data["held_out"]
+        return None if found is None else {key: _number(value) for key, value in found.items()}
+
+    @property
+    def optimizer(self) -> str:
+        """The optimiser that found it."""
+        return str(self.data["optimizer"]["name"])
+
+    @property
+    def evaluations(self) -> int:
+        """Points evaluated."""
+        return int(self.data["evaluations"])
+
+    @property
+    def stopped(self) -> str:
+        """Why the best search stopped."""
+        return str(self.data["stopped"])
+
+    def predict(self, data: Any, errors: str = "raise") -> Array:
+        """Predictions for rows of other data."""
+        groups = self.data["data"]["groups"]
+        per = [p.per for p in self.model.parameters if p.per is not None]
+        if not groups or not per:
+            return self.model.value(self.theta, data, errors=errors)
+        # Text as a table of numbers writes it.
+        of_row = [str(v) for v in np.asarray(get_column(data, per[0])).tolist()]
+        unknown = [g for g in of_row if g not in groups]
+        if unknown:
+            raise KeyError(f"{unknown[0]} is no group of the fit; there are {', '.join(groups)}")
+        sets = np.array([self._theta(g) for g in range(len(groups))])
+        return self.model.value(sets[[groups.index(g) for g in of_row]], data, paired=True, errors=errors)
+
+    def summary(self) -> str:
+        """Parameters, errors and scores as a text."""
+        rows = [("parameter", "start", "fitted", "error", "95% interval", "")]
+        for n in self.numbers:
+            interval = "" if n.interval is None else f"{_short(n.interval[0])} to {_short(n.interval[1])}"
+            note = "fixed" if n.fixed else {"weakly": "weakly identifiable", "not": "not identifiable"}.get(
+                n.identifiable or "", ""
+            )
+            rows.append((n.name, _short(n.start), _short(n.value), _short(n.error), interval, note))
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+        r2 = "" if self.r2 is None else f", R2 {_short(self.r2)}"
+        lines += ["", f"loss {_short(self.loss)} (at the start {_short(self.start_loss)}){r2}, {len(self.rows)} rows"]
+        if self.held_out is not None:
+            lines.append(f"held out: loss {_short(self.held_out['loss'])}, {len(self.held_out_rows)} rows")
+        lines.append(f"{self.optimizer}: {self.data['optimizer']['why']}; {self.stopped}, {self.evaluations} points")
+        if self.interrupted:
+            lines.append("interrupted: this is the best so far")
+        return "\n".join(lines)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Measured against fitted values with matplotlib; the axes are the result.
+
+        Without matplotlib, ``fit.svg`` is a picture that needs nothing.
+        """
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError("plot() needs matplotlib; fit.svg is a picture that needs nothing") from error
+        if ax is None:
+            _, ax = plt.subplots()
+        column = self._plotted
+        if column is None:
+            raise ValueError("there is no target to plot against")
+        x_name, x, y = column
+        order = np.argsort(x[self.rows])
+        rows = np.asarray(self.rows)
+        ax.plot(x[rows], y[rows], "o", ms=4, label="data")
+        ax.plot(x[rows][order], self.predictions[: len(rows)][order], "-", label="fit")
+        if len(self.held_out_rows):
+            held = np.asarray(self.held_out_rows)
+            ax.plot(x[held], y[held], "s", ms=4, mfc="none", label="held out")
+        ax.set_xlabel(x_name)
+        ax.set_ylabel(self.target or "")
+        ax.legend()
+        return ax
+
+    _plotted: Optional[Tuple[str, Array, Array]] = None
+
+    def to_json(self) -> str:
+        """The versioned JSON form, the same as ``dmci fit --json``."""
+        return self._text
+
+    def __getitem__(self, name: str) -> float:
+        return self.params[name]
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return (_fit, (self.model, self._native, self.target, self._plotted))
+
+    def __repr__(self) -> str:
+        return f"<dmci.Fit {', '.join(f'{n.name}={_short(n.value)}' for n in self.numbers)}; loss {_short(self.loss)}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.summary())}</pre>{self.svg}"
+
+
+def _fit(model: "Model", native: Tuple[Any, ...], target: Optional[str], plotted: Any) -> Fit:
+    fit = Fit(model, native, target)
+    fit._plotted = plotted
+    return fit
+
+
+def _read_number(entry: Mapping[str, Any], fixed: bool) -> Number:
+    interval = entry.get("interval")
+    error = entry.get("error")
+    return Number(
+        entry["name"],
+        _number(entry["start"]),
+        _number(entry["value"]),
+        None if error is None else _number(error),
+        None if interval is None else (_number(interval[0]), _number(interval[1])),
+        entry.get("identifiable"),
+        fixed,
+    )
+
+
+def _short(x: Optional[float]) -> str:
+    return "" if x is None else f"{x:.6g}"
+
+
+class FitHandle:
+    """A fit in the background."""
+
+    def __init__(self, model: "Model", native: _native.Fitting, target: Optional[str], plotted: Any) -> None:
+        self.model = model
+        self._native = native
+        self._target = target
+        self._plotted = plotted
+        self._fit: Optional[Fit] = None
+
+    def wait(self, timeout: Optional[float] = None) -> Fit:
+        """The result, as soon as there is one; ``TimeoutError`` if it takes longer than so many seconds."""
+        if not self._native.wait(timeout):
+            raise TimeoutError(f"the fit has not ended after {timeout} seconds")
+        if self._fit is None:
+            self._fit = _fit(self.model, self._native.result(), self._target, self._plotted)
+        return self._fit
+
+    def inspect(self) -> Optional[Progress]:
+        """Where the fit is; ``None`` before its first round."""
+        now = self._native.inspect()
+        return None if now is None else Progress(*now)
+
+    def abort(self) -> None:
+        """Ends it with the best so far, which :meth:`wait` then gives."""
+        self._native.abort()
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended."""
+        return self._native.done()
+
+
+class _Meter:
+    """A line on the terminal, or nothing."""
+
+    def __init__(self, show: bool) -> None:
+        self.show = show
+        self.began = time.monotonic()
+        self.width = 0
+
+    def update(self, now: Optional[Progress]) -> None:
+        if not self.show or now is None:
+            return
+        share = min(now.epoch / now.epochs, 1.0) if now.epochs else 0.0
+        bar = "#" * int(20 * share)
+        seconds = time.monotonic() - self.began
+        line = f"{now.optimizer} [{bar:<20}] {now.epoch}/{now.epochs} loss {now.loss:.6g} {seconds:.0f} s"
+        self.width = max(self.width, len(line))
+        print("\r" + line.ljust(self.width), end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        if self.show and self.width:
+            print("\r" + " " * self.width + "\r", end="", file=sys.stderr, flush=True)
+
+
+def start_fit(
+    model: "Model", data: Any, target: Optional[str], callback: Optional[Callback], settings: Dict[str, Any]
+) -> FitHandle:
+    """Starts a fit of a model."""
+    columns = table_of(data)
+    holdout = settings.get("holdout")
+    if holdout is not None and not isinstance(holdout, str):
+        settings["holdout"] = repr(float(holdout))
+    for name in ("weights", "sigma", "trials"):
+        extra = settings.get(name)
+        if extra is not None and not isinstance(extra, str):
+            columns[f"({name})"] = np.ascontiguousarray(extra, dtype=np.float64)
+            settings[name] = f"({name})"
+    starts = dict(model.constants)
+    starts.update({p.name: p.start for p in model.parameters})
+    starts.update(settings.pop("start", None) or {})
+    settings["start"] = starts
+    settings["target"] = target
+    # What the program declares and the model does not fit stays where it starts.
+    if settings.get("only") is None and any(p.name not in model.params for p in model.program.parameters):
+        settings["only"] = model.params
+    call = None
+    if callback is not None:
+
+        def call(now: Tuple[Any, ...]) -> Any:
+            return callback(Progress(*now))
+
+    seed = settings.pop("seed", None)
+    run = {**model._settings, **({} if seed is None else {"seed": seed})}
+    options = make_options(model.mode, single=model.dtype == np.float32, **run)
+    program = declared(model)
+    native = _native.start_fit(program.name, program.text, columns, settings, options, call)
+    plotted = _plotted(model, columns, target)
+    return FitHandle(model, native, target, plotted)
+
+
+def declared(model: "Model") -> Program:
+    """The program with a schema for the parameters of the model, if it has none."""
+    known = {p.name for p in model.program.parameters}
+    more = [p for p in model.parameters if p.name not in known]
+    if not more:
+        return model.program
+    entries = []
+    for p in more:
+        shape = np.shape(p.start)
+        if not shape:
+            entries.append(f"({p.name} free {float(p.start)!r})")
+            continue
+        numbers = " ".join(repr(float(x)) for x in np.ravel(p.start))
+        word = "vector" if len(shape) == 1 else "matrix"
+        entries.append(f"({p.name} ({word} {' '.join(map(str, shape))}) ({numbers}))")
+    # On the first line, so that lines of errors stay those of the user's text.
+    return Program(f"(params {' '.join(entries)}) {model.program.text}", model.program.name)
+
+
+def _plotted(model: "Model", columns: Dict[str, Any], target: Optional[str]) -> Optional[Tuple[str, Array, Array]]:
+    """The first input that is a column of numbers, and the target."""
+    if target is None or target not in columns:
+        return None
+    for name in model.inputs:
+        x = columns.get(name)
+        if isinstance(x, np.ndarray) and x.ndim == 1:
+            return (name, x.astype(np.float64), np.asarray(columns[target], dtype=np.float64))
+    return None
+
+
+def finish(handle: FitHandle, progress: Optional[bool]) -> Fit:
+    """Waits for a fit; Ctrl-C ends it with the best so far."""
+    show = sys.stderr.isatty() if progress is None else progress
+    meter = _Meter(show)
+    try:
+        while not handle._native.wait(0.1 if show else None):
+            meter.update(handle.inspect())
+    except KeyboardInterrupt as interrupt:
+        handle.abort()
+        handle._native.wait(None)
+        meter.clear()
+        try:
+            return handle.wait()
+        except Error as error:
+            if error.code == "E0409":
+                raise interrupt from error
+            raise
+    meter.clear()
+    return handle.wait()
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Draws from a posterior, by chain, draw and number."""
+
+    names: List[str]
+    draws: Array
+    divergences: int
+    gradients: int
+
+    @property
+    def posterior(self) -> Dict[str, Array]:
+        """The draws of each number, by chain and draw, as ArviZ takes them."""
+        return {name: self.draws[:, :, i] for i, name in enumerate(self.names)}
+
+    def mean(self) -> Dict[str, float]:
+        """The means."""
+        return {name: float(values.mean()) for name, values in self.posterior.items()}
+
+    def to_arviz(self) -> Any:
+        """The draws for ArviZ: an ``InferenceData``, or a tree of datasets with ArviZ 1.0 and later."""
+        import arviz
+
+        try:
+            return arviz.from_dict({"posterior": self.posterior})
+        except (TypeError, ValueError):
+            return arviz.from_dict(posterior=self.posterior)
+
+
+def sample(
+    model: "Model", data: Any, target: Optional[str], chains: int, draws: int, tune: int, settings: Dict[str, Any]
+) -> Samples:
+    """Draws from the posterior of a model with a likelihood and priors."""
+    draw = getattr(_native, "draw", None)
+    if draw is None:
+        raise NotImplementedError("this build of dmci has no sampler: build the package with the feature sample")
+    columns = table_of(data)
+    starts = dict(model.constants)
+    starts.update({p.name: p.start for p in model.parameters})
+    settings = {**settings, "target": target, "start": starts}
+    seed = settings.pop("seed", None)
+    run = {**model._settings, **({} if seed is None else {"seed": seed})}
+    program = declared(model)
+    found = draw(program.name, program.text, columns, settings, make_options(model.mode, **run), chains, draws, tune)
+    return Samples(*found)

@@ -1,0 +1,26 @@
+//! Diagnostics as exceptions.
+
+use dmci::{Failure, Report};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+/// The Python function that makes an exception of a report.
+static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// The exception of a report: `dmci.Error`, or the class of it that belongs to its code.
+pub fn of_report(py: Python<'_>, report: &Report, output: &str) -> PyErr {
+    let make = MAKE.get_or_try_init(py, || -> PyResult<Py<PyAny>> {
+        Ok(py.import("dmci._errors")?.getattr("from_native")?.unbind())
+    });
+    let exception =
+        make.and_then(|make| make.bind(py).call1((report.to_json().to_string(), report.render(false), output)));
+    match exception {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(error) => error,
+    }
+}
+
+/// The exception of a run that failed.
+pub fn of_failure(py: Python<'_>, failure: &Failure) -> PyErr {
+    of_report(py, &failure.report, &failure.output)
+}

@@ -1,0 +1,98 @@
+//! `dmci emit`: a program as source of another language.
+
+use crate::args::emit::Emit;
+use crate::eval::{Prepared, number_names, numbers, wanted};
+use crate::source::Source;
+use crate::{files, options, output};
+use dmci::{Column, Datum, Interpreter, Model, ModelOptions, Names, Report, RunOptions, Want};
+use dmci_emit::{Language, Signature};
+use dmci_fit::{Table, TableColumn};
+
+/// Writes a program in another language.
+pub fn emit(args: &Emit) -> u8 {
+    match run(args) {
+        Ok(()) => 0,
+        Err(report) => output::fail(&report, args.json),
+    }
+}
+
+fn run(args: &Emit) -> Result<(), Report> {
+    let language = Language::named(&args.to)?;
+    if let Some(path) = &args.out {
+        files::check_place(path, "--out")?;
+    }
+    let mut run = options::run_options(&args.options)?;
+    let program = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
+    let names = Interpreter::shared().names(&program)?;
+    let table = match &args.data {
+        Some(path) => files::read_table(path, &[])?,
+        None => one_row(args, &names, &mut run),
+    };
+    options::stop_on_interrupt(&run.cancel);
+    let rows: Vec<usize> = (0..table.rows).collect();
+    let Prepared { run, params, inputs, columns } = Prepared::new(&names, &table, run, args.wrt.as_deref(), &rows)?;
+    let theta: Vec<f64> = params.iter().flat_map(|p| numbers(&p.1)).collect();
+    let mut options =
+        ModelOptions { output: false, outputs: args.outputs, ..options::model_options(run, &args.switches) };
+    options.loops &= language.has_loops();
+    let signature = Signature {
+        name: args.name.clone().unwrap_or_else(|| name_of(&program.name)),
+        params: params.iter().flat_map(|(name, datum)| number_names(name, datum)).collect(),
+        inputs: inputs.iter().zip(&columns).flat_map(|(name, column)| input_names(name, &column.row(0))).collect(),
+        outputs: args.outputs,
+    };
+    let input_names: Vec<&str> = inputs.iter().map(String::as_str).collect();
+    let model = Model::with_params(program, params, &input_names, options);
+    let batch = model.evaluate(&theta, &columns, Want::Values)?;
+    // A program that fails in every row has nothing to export.
+    if let Some((_, failure)) = batch.failures.first()
+        && batch.failures.len() == batch.values.len() / args.outputs.max(1)
+    {
+        return Err(failure.report.clone());
+    }
+    let source = dmci_emit::emit(&model, &signature, language)?;
+    match &args.out {
+        Some(path) => files::write(path, source.as_bytes(), "--out"),
+        None => {
+            output::print(&source);
+            Ok(())
+        }
+    }
+}
+
+/// The names that are set and are no parameters, as a table of one row.
+fn one_row(args: &Emit, names: &Names, run: &mut RunOptions) -> Table {
+    let params = wanted(args.wrt.as_deref(), names, run);
+    let (params, rest) = std::mem::take(&mut run.bindings).into_iter().partition(|(name, _)| params.contains(name));
+    run.bindings = params;
+    let rest: Vec<(String, Datum)> = rest;
+    let column = |(name, datum): (String, Datum)| {
+        let values = match datum {
+            Datum::Real(x) => Column::Reals(vec![x]),
+            other => Column::Data(vec![other]),
+        };
+        TableColumn { name, values, stray: None, missing: Vec::new() }
+    };
+    Table { name: "--set".into(), columns: rest.into_iter().map(column).collect(), rows: 1 }
+}
+
+/// The names of the numbers of an input.
+fn input_names(name: &str, datum: &Datum) -> Vec<String> {
+    match datum {
+        Datum::Real(_) | Datum::Integer(_) => vec![name.to_string()],
+        Datum::Tensor(..) => number_names(name, datum),
+        Datum::List(items, None) | Datum::Vector(items) => {
+            items.iter().enumerate().flat_map(|(i, item)| input_names(&format!("{name}.{i}"), item)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The name of a file without its folder and ending; a program without a file is a model.
+fn name_of(program: &str) -> String {
+    if program.starts_with('<') {
+        return "model".into();
+    }
+    let file = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    file.rsplit_once('.').map_or(file, |(stem, _)| stem).to_string()
+}

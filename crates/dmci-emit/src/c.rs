@@ -1,0 +1,481 @@
+//! C99: one lane a call, with the gradient.
+
+use crate::lines::{Lines, quoted, real};
+use crate::scalar::{Code, Kind, Repeat, Scalar};
+use crate::{Route, Routes, Signature};
+use dmci_ops::{Op, Type};
+use std::collections::BTreeSet;
+
+/// The source of `NAME` and `NAME_grad`.
+pub fn source(values: &Routes, gradients: &Routes, signature: &Signature) -> String {
+    let name = identifier(&signature.name);
+    let mut used = BTreeSet::new();
+    let mut body = Lines::default();
+    for (prefix, routes) in [("value", values), ("grad", gradients)] {
+        for i in 0..routes.0.len() {
+            body.line(format!("static int {prefix}_{i}(const double *in, double *out);"));
+        }
+        for (i, route) in routes.0.iter().enumerate() {
+            let mut writer = Writer { lines: &mut body, used: &mut used, histories: Vec::new(), temporary: 0 };
+            writer.route(prefix, i, route);
+        }
+    }
+    let mut lines = Lines::default();
+    head(&mut lines, signature, &name);
+    for (helper, text) in HELPERS {
+        if used.contains(helper) || *helper == "history" && body_uses_history(values, gradients) {
+            lines.line(text);
+            lines.line("");
+        }
+    }
+    let (params, inputs, outputs) = (signature.params.len(), signature.inputs.len(), signature.outputs);
+    let all = outputs * (1 + params);
+    let text = lines.text() + &body.text();
+    let gather = format!(
+        "    double in[{size}];
+    int i, status;
+    for (i = 0; i < {params}; i++) in[i] = params[i];
+    for (i = 0; i < {inputs}; i++) in[{params} + i] = inputs[i];",
+        size = (params + inputs).max(1)
+    );
+    format!(
+        "{text}
+int {name}(const double *params, const double *inputs, double *value)
+{{
+{gather}
+    status = value_0(in, value);
+    if (status)
+        for (i = 0; i < {outputs}; i++) value[i] = NAN;
+    return status;
+}}
+
+int {name}_grad(const double *params, const double *inputs, double *value, double *gradient)
+{{
+    double out[{all}];
+{gather}
+    status = grad_0(in, out);
+    for (i = 0; i < {outputs}; i++) value[i] = status ? NAN : out[i];
+    for (i = 0; i < {slopes}; i++) gradient[i] = status ? NAN : out[{outputs} + i];
+    return status;
+}}
+",
+        slopes = outputs * params,
+        all = all.max(1),
+    )
+}
+
+fn head(lines: &mut Lines, signature: &Signature, name: &str) {
+    let list = |names: &[String]| {
+        let parts: Vec<String> = names.iter().enumerate().map(|(i, n)| format!("[{i}] {}", quoted(n))).collect();
+        if parts.is_empty() { "none".to_string() } else { parts.join(", ") }
+    };
+    let (n, outputs) = (signature.params.len(), signature.outputs);
+    lines.line(format!("/* {}: values and derivatives, exported by dmci. C99.", quoted(&signature.name)));
+    lines.line(" *");
+    lines.line(format!(" * int {name}(params, inputs, value), int {name}_grad(params, inputs, value, gradient)"));
+    lines.line(format!(" * params: {}", list(&signature.params)));
+    lines.line(format!(" * inputs: {}", list(&signature.inputs)));
+    lines.line(format!(" * value: {outputs} number(s); gradient: {outputs} x {n}, by the params"));
+    lines.line(" *");
+    lines
+        .line(" * The result is 0, or 1 if the numbers take a path that was never recorded, 2 if the program fails on");
+    lines.line(
+        " * this path, 3 if there is no memory: then value and gradient are NaN. Link with -lm; do not compile with",
+    );
+    lines.line(" * -ffast-math. */");
+    lines.line("#include <math.h>");
+    lines.line("#include <stdint.h>");
+    lines.line("#include <stdlib.h>");
+    lines.line("");
+}
+
+fn body_uses_history(values: &Routes, gradients: &Routes) -> bool {
+    fn followed(code: &Code) -> bool {
+        code.nodes.iter().any(|n| matches!(n, Scalar::Loop(l) if l.followed || followed(&l.body)))
+    }
+    values.0.iter().chain(&gradients.0).any(|route| followed(&route.code))
+}
+
+/// A name as an identifier of C.
+fn identifier(name: &str) -> String {
+    let stem = name.rsplit('/').next().unwrap_or(name);
+    let stem = stem.strip_suffix(".scm").unwrap_or(stem);
+    let clean = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let text: String = stem.chars().map(clean).collect();
+    let text = text.trim_matches('_').to_string();
+    if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit()) {
+        format!("model_{text}").trim_end_matches('_').into()
+    } else {
+        text
+    }
+}
+
+struct Writer<'a> {
+    lines: &'a mut Lines,
+    used: &'a mut BTreeSet<&'static str>,
+    /// The loops whose rounds are remembered.
+    histories: Vec<String>,
+    temporary: usize,
+}
+
+fn c_type(ty: Type) -> &'static str {
+    match ty {
+        Type::Real => "double",
+        Type::Int => "int64_t",
+        Type::Bool => "int",
+    }
+}
+
+fn histories(code: &Code, prefix: &str, found: &mut Vec<String>) {
+    for (i, node) in code.nodes.iter().enumerate() {
+        if let Scalar::Loop(l) = node {
+            if l.followed {
+                found.push(format!("{prefix}{i}_past"));
+            }
+            histories(&l.body, &format!("{prefix}{i}_"), found);
+        }
+    }
+}
+
+impl Writer<'_> {
+    fn route(&mut self, prefix: &str, number: usize, route: &Route) {
+        self.lines.line("");
+        self.lines.line(format!("static int {prefix}_{number}(const double *in, double *out)"));
+        self.lines.line("{");
+        self.lines.deeper();
+        self.lines.line("int status = 0;");
+        histories(&route.code, "v", &mut self.histories);
+        for past in &self.histories {
+            self.lines.line(format!("struct history {past} = {{0, 0, 0, 0}};"));
+        }
+        let leaf = |(i, ty): (usize, &Type)| match ty {
+            Type::Real => format!("in[{i}]"),
+            ty => format!("(({})in[{i}])", c_type(*ty)),
+        };
+        let leaves: Vec<String> = route.code.leaves.iter().enumerate().map(leaf).collect();
+        let fails = |guard: usize| match route.next.iter().find(|(g, _)| *g as usize == guard) {
+            Some((_, next)) => format!("{{ status = {prefix}_{next}(in, out); goto done; }}"),
+            None => "{ status = 1; goto done; }".into(),
+        };
+        let names = self.code(&route.code, "v", &leaves, &fails);
+        match &route.failure {
+            Some(message) => self.lines.line(format!("status = 2; /* {} */", quoted(message))),
+            None => {
+                for (i, &o) in route.code.outputs.iter().enumerate() {
+                    self.lines.line(format!("out[{i}] = {};", names[o]));
+                }
+            }
+        }
+        self.lines.line("goto done;");
+        self.lines.back();
+        self.lines.line("done:");
+        self.lines.deeper();
+        for past in std::mem::take(&mut self.histories) {
+            self.lines.line(format!("free({past}.data);"));
+        }
+        self.lines.line("return status;");
+        self.lines.back();
+        self.lines.line("}");
+    }
+
+    /// The values of a code; `fails` says what happens where a guard does not hold.
+    fn code(&mut self, code: &Code, prefix: &str, leaves: &[String], fails: &dyn Fn(usize) -> String) -> Vec<String> {
+        let mut names: Vec<String> = Vec::with_capacity(code.nodes.len());
+        let mut guards = code.guards.iter().enumerate().peekable();
+        for (i, node) in code.nodes.iter().enumerate() {
+            let name = format!("{prefix}{i}");
+            match node {
+                Scalar::Leaf(n) => names.push(leaves[*n].clone()),
+                Scalar::Real(x) => names.push(c_real(*x)),
+                Scalar::Int(x) => names.push(format!("INT64_C({x})")),
+                Scalar::Op(op, args) => {
+                    let args: Vec<&str> = args.iter().map(|&a| names[a].as_str()).collect();
+                    let value = expression(*op, &args, self.used);
+                    self.lines.line(format!("const {} {name} = {value};", c_type(code.types[i])));
+                    names.push(name);
+                }
+                Scalar::Loop(repeat) => {
+                    let operands: Vec<String> = repeat.operands.iter().map(|&o| names[o].clone()).collect();
+                    self.repeat(code, repeat, &name, &operands, prefix);
+                    names.push(format!("{name}_ended"));
+                }
+                Scalar::Out(of, index) => {
+                    let states = match &code.nodes[*of] {
+                        Scalar::Loop(repeat) => repeat.states,
+                        _ => 0,
+                    };
+                    let what = if *index < states { format!("_s{index}") } else { "_rounds".into() };
+                    names.push(format!("{prefix}{of}{what}"));
+                }
+            }
+            while let Some((number, &(node, outcome, at))) = guards.peek().copied() {
+                if at > i + 1 {
+                    break;
+                }
+                guards.next();
+                let wrong = if outcome { format!("!{}", names[node]) } else { names[node].clone() };
+                self.lines.line(format!("if ({wrong}) {}", fails(number)));
+            }
+        }
+        names
+    }
+
+    fn begin(&mut self, repeat: &Repeat, name: &str, operands: &[String]) {
+        for (s, operand) in operands.iter().enumerate().take(repeat.states) {
+            let ty = c_type(repeat.body.leaves[s]);
+            self.lines.line(format!("{ty} {name}_s{s} = {operand};"));
+        }
+        self.lines.line(format!("uint64_t {name}_rounds = 0;"));
+        self.lines.line(format!("int {name}_ended = 1;"));
+    }
+
+    fn advance(&mut self, repeat: &Repeat, name: &str, names: &[String]) {
+        for (s, &o) in repeat.body.outputs.iter().enumerate() {
+            let ty = c_type(repeat.body.leaves[s]);
+            self.lines.line(format!("const {ty} {name}_n{s} = {};", names[o]));
+        }
+        for s in 0..repeat.body.outputs.len() {
+            self.lines.line(format!("{name}_s{s} = {name}_n{s};"));
+        }
+    }
+
+    fn repeat(&mut self, code: &Code, repeat: &Repeat, name: &str, operands: &[String], prefix: &str) {
+        let states = repeat.states;
+        self.begin(repeat, name, operands);
+        let own = (0..states).map(|s| format!("{name}_s{s}"));
+        let shared = operands[states..].iter().cloned();
+        self.temporary += 1;
+        match repeat.kind {
+            Kind::Forward(limit) => {
+                if repeat.followed {
+                    self.lines.line(format!("{name}_past.count = 0;"));
+                }
+                self.lines.line("for (;;) {");
+                self.lines.deeper();
+                let leaves: Vec<String> = own.chain(shared).collect();
+                let names = self.code(&repeat.body, &format!("{name}_"), &leaves, &|_| "break;".into());
+                self.lines.line(format!("if ({name}_rounds >= UINT64_C({limit})) {{ {name}_ended = 0; break; }}"));
+                if repeat.followed {
+                    let room = format!("remember(&{name}_past, {states})");
+                    self.lines.line(format!("if (!{room}) {{ status = 3; goto done; }}"));
+                    for s in 0..states {
+                        let slot = format!("{name}_past.data[{name}_past.count * {states} + {s}]");
+                        self.lines.line(format!("{slot} = (double){name}_s{s};"));
+                    }
+                    self.lines.line(format!("{name}_past.count++;"));
+                }
+                self.advance(repeat, name, &names);
+                self.lines.line(format!("{name}_rounds++;"));
+            }
+            Kind::Backward(of) => {
+                let past = format!("{prefix}{of}_past");
+                let count = repeat.body.leaves.len() - operands.len();
+                self.lines.line(format!("for ({past}.at = {past}.count; {past}.at-- > 0;) {{"));
+                self.lines.deeper();
+                let followed = match &code.nodes[of] {
+                    Scalar::Loop(l) => l.body.leaves[..count].to_vec(),
+                    _ => vec![Type::Real; count],
+                };
+                let back = followed.iter().enumerate().map(|(p, ty)| {
+                    let slot = format!("{past}.data[{past}.at * {count} + {p}]");
+                    if *ty == Type::Real { slot } else { format!("(({}){slot})", c_type(*ty)) }
+                });
+                let leaves: Vec<String> = own.chain(back).chain(shared).collect();
+                let names = self.code(&repeat.body, &format!("{name}_"), &leaves, &|_| "continue;".into());
+                self.advance(repeat, name, &names);
+            }
+        }
+        self.lines.back();
+        self.lines.line("}");
+    }
+}
+
+fn c_real(x: f64) -> String {
+    match x {
+        _ if x.is_nan() => "NAN".into(),
+        _ if x.is_infinite() => if x < 0.0 { "(-INFINITY)" } else { "INFINITY" }.into(),
+        _ if x.is_sign_negative() => format!("({})", real(x)),
+        _ => real(x),
+    }
+}
+
+fn expression(op: Op, args: &[&str], used: &mut BTreeSet<&'static str>) -> String {
+    let arg = |i: usize| args.get(i).copied().unwrap_or("0");
+    let (a, b, c) = (arg(0), arg(1), arg(2));
+    let infix = |sign: &str| format!("{a} {sign} {b}");
+    let call = |name: &str| format!("{name}({})", args.join(", "));
+    let mut own = |name: &'static str| {
+        used.insert(name);
+        format!("d_{name}({})", args.join(", "))
+    };
+    match op {
+        Op::Same | Op::Stop | Op::Linear => a.to_string(),
+        Op::Add | Op::IntAdd => infix("+"),
+        Op::Sub | Op::IntSub => infix("-"),
+        Op::Mul | Op::IntMul => infix("*"),
+        Op::Div => infix("/"),
+        Op::Neg => format!("-{a}"),
+        Op::Abs => call("fabs"),
+        Op::Sign => own("sign"),
+        Op::Sqrt | Op::Root => call("sqrt"),
+        Op::Ratio => format!("{b} == 0.0 ? 0.0 : {a} / {b}"),
+        Op::Cbrt => call("cbrt"),
+        Op::Exp => call("exp"),
+        Op::Expm1 => call("expm1"),
+        Op::Log => call("log"),
+        Op::Log2 => call("log2"),
+        Op::Log10 => call("log10"),
+        Op::Log1p => call("log1p"),
+        Op::Sin => call("sin"),
+        Op::Cos => call("cos"),
+        Op::Tan => call("tan"),
+        Op::Asin => call("asin"),
+        Op::Acos => call("acos"),
+        Op::Atan => call("atan"),
+        Op::Atan2 => call("atan2"),
+        Op::Sinh => call("sinh"),
+        Op::Cosh => call("cosh"),
+        Op::Tanh => call("tanh"),
+        Op::Asinh => call("asinh"),
+        Op::Acosh => call("acosh"),
+        Op::Atanh => call("atanh"),
+        Op::Hypot => call("hypot"),
+        Op::Pow => call("pow"),
+        Op::PowBase => format!("{b} == 0.0 ? 0.0 : {b} * pow({a}, {b} - 1.0)"),
+        Op::PowExponent => format!("{a} == 0.0 && {b} > 0.0 ? 0.0 : pow({a}, {b}) * log({a})"),
+        Op::Erf => call("erf"),
+        Op::Erfc => call("erfc"),
+        Op::Gamma => call("tgamma"),
+        Op::Lgamma => call("lgamma"),
+        Op::Digamma => {
+            used.insert("polygamma");
+            format!("d_polygamma({a}, 0.0)")
+        }
+        Op::Polygamma => own("polygamma"),
+        Op::Sigmoid => own("sigmoid"),
+        Op::Softplus => own("softplus"),
+        Op::Relu => format!("{a} < 0.0 ? 0.0 : {a}"),
+        Op::Min => own("min"),
+        Op::Max => own("max"),
+        Op::Share => format!("{a} < {b} ? 1.0 : {a} > {b} ? 0.0 : {a} == {b} ? 0.5 : NAN"),
+        Op::Gate | Op::Weigh => format!("{b} == 0.0 ? 0.0 : {a} * {b}"),
+        Op::Counts => format!("{b} != 0.0 || isfinite({a}) ? 1.0 : 0.0"),
+        Op::Counted => format!("{b} != 0.0 || isfinite({a}) ? {a} : 0.0"),
+        Op::Floor => call("floor"),
+        Op::Ceiling => call("ceil"),
+        Op::Round => call("rint"),
+        Op::Truncate => call("trunc"),
+        Op::Quotient => format!("rint(({a} - fmod({a}, {b})) / {b})"),
+        Op::FloorQuotient => own("floor_quotient"),
+        Op::Remainder => call("fmod"),
+        Op::Modulo => own("modulo"),
+        Op::Lt | Op::IntLt => infix("<"),
+        Op::Le | Op::IntLe => infix("<="),
+        Op::Gt => infix(">"),
+        Op::Ge => infix(">="),
+        Op::Eq | Op::IntEq => infix("=="),
+        Op::Eqv => format!("({a} == {b} && !signbit({a}) == !signbit({b})) || (isnan({a}) && isnan({b}))"),
+        Op::IsInteger => format!("isfinite({a}) && trunc({a}) == {a}"),
+        Op::IntMin => format!("{a} < {b} ? {a} : {b}"),
+        Op::IntMax => format!("{a} > {b} ? {a} : {b}"),
+        Op::IntAbs => format!("{a} < 0 ? -{a} : {a}"),
+        Op::IntQuotient => format!("{b} == 0 ? 0 : {a} / {b}"),
+        Op::IntRemainder => format!("{b} == 0 ? 0 : {a} % {b}"),
+        Op::IntFloorQuotient => format!("{b} == 0 ? 0 : {a} / {b} - ({a} % {b} != 0 && ({a} < 0) != ({b} < 0))"),
+        Op::IntModulo => {
+            format!("{b} == 0 ? 0 : {a} % {b} + ({a} % {b} != 0 && ({a} % {b} < 0) != ({b} < 0) ? {b} : 0)")
+        }
+        Op::IntFits => format!("{a} < {limit} && {a} > -{limit}", limit = dmci_ops::INT_LIMIT),
+        Op::IntMulFits => format!("fabs((double){a} * (double){b}) < {}.0", dmci_ops::INT_LIMIT),
+        Op::IntDivides => format!("{b} != 0 && {a} % {b} == 0"),
+        Op::ToReal => format!("(double){a}"),
+        Op::ToInt => format!("fabs({a}) < 9.0e18 ? (int64_t){a} : 0"),
+        Op::IsInt => format!("trunc({a}) == {a} && fabs({a}) < {}.0", dmci_ops::INT_LIMIT),
+        Op::Not => format!("!{a}"),
+        Op::And => infix("&&"),
+        Op::Or => infix("||"),
+        Op::Select | Op::IntSelect | Op::BoolSelect => format!("{a} ? {b} : {c}"),
+    }
+}
+
+/// Functions that C does not have.
+const HELPERS: &[(&str, &str)] = &[
+    ("sign", "static double d_sign(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x; }"),
+    (
+        "sigmoid",
+        "static double d_sigmoid(double x)
+{
+    const double e = exp(-fabs(x));
+    return x >= 0.0 ? 1.0 / (1.0 + e) : e / (1.0 + e);
+}",
+    ),
+    ("softplus", "static double d_softplus(double x) { return (x > 0.0 ? x : 0.0) + log1p(exp(-fabs(x))); }"),
+    ("min", "static double d_min(double x, double y) { return isnan(x) || x < y ? x : y; }"),
+    ("max", "static double d_max(double x, double y) { return isnan(x) || x > y ? x : y; }"),
+    (
+        "modulo",
+        "static double d_modulo(double x, double y)
+{
+    const double r = fmod(x, y);
+    return r != 0.0 && (r < 0.0) != (y < 0.0) ? r + y : r;
+}",
+    ),
+    (
+        "floor_quotient",
+        "static double d_floor_quotient(double x, double y)
+{
+    const double r = fmod(x, y), q = rint((x - r) / y);
+    return r != 0.0 && (r < 0.0) != (y < 0.0) ? q - 1.0 : q;
+}",
+    ),
+    (
+        "polygamma",
+        "/* The derivative of order n of digamma: a recurrence up to large arguments, then the asymptotic series; a
+ * reflection below zero for digamma alone. */
+static double d_polygamma(double x, double n)
+{
+    static const double bernoulli[10] = {1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0,
+        -691.0 / 2730.0, 7.0 / 6.0, -3617.0 / 510.0, 43867.0 / 798.0, -174611.0 / 330.0};
+    double sum = 0.0, sign, factorial = 1.0, term, power;
+    int k;
+    if (n == 0.0 && x <= 0.0) {
+        if (x == floor(x)) return NAN;
+        return d_polygamma(1.0 - x, 0.0) - 3.14159265358979323846 / tan(3.14159265358979323846 * x);
+    }
+    if (x <= 0.0 && x == floor(x)) return INFINITY;
+    sign = fmod(n, 2.0) == 0.0 ? -1.0 : 1.0;
+    for (k = 1; k <= (int)n; k++) factorial *= k;
+    for (; x < 20.0 + n; x += 1.0) sum += n == 0.0 ? -1.0 / x : sign * factorial / pow(x, n + 1.0);
+    if (n == 0.0) {
+        sum += log(x) - 0.5 / x;
+        power = x * x;
+        for (k = 0; k < 10; k++, power *= x * x) sum -= bernoulli[k] / (2.0 * (k + 1)) / power;
+        return sum;
+    }
+    sum += sign * (factorial / n / pow(x, n) + factorial / (2.0 * pow(x, n + 1.0)));
+    term = factorial * (n + 1.0) / 2.0 / pow(x, n + 2.0);
+    for (k = 0; k < 10; k++) {
+        sum += sign * bernoulli[k] * term;
+        term *= (n + 2.0 * k + 2.0) * (n + 2.0 * k + 3.0) / ((2.0 * k + 3.0) * (2.0 * k + 4.0)) / (x * x);
+    }
+    return sum;
+}",
+    ),
+    (
+        "history",
+        "/* The states of a loop, round by round, for the way back. */
+struct history { double *data; size_t count, room, at; };
+
+static int remember(struct history *past, size_t states)
+{
+    if (past->count == past->room) {
+        const size_t room = past->room ? 2 * past->room : 64;
+        double *data = realloc(past->data, room * (states ? states : 1) * sizeof(double));
+        if (!data) return 0;
+        past->data = data;
+        past->room = room;
+    }
+    return 1;
+}",
+    ),
+];

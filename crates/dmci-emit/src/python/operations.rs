@@ -1,0 +1,257 @@
+//! Every operation as an expression of Python, and the functions that these need.
+
+use super::Dialect;
+use crate::lines::Lines;
+use dmci_ops::Op;
+use std::collections::BTreeSet;
+
+/// An operation on names. Functions of our own that it calls are noted in `used`.
+pub fn expression(op: Op, args: &[&str], dialect: Dialect, used: &mut BTreeSet<&'static str>) -> String {
+    let arg = |i: usize| args.get(i).copied().unwrap_or("0");
+    let (a, b, c) = (arg(0), arg(1), arg(2));
+    let m = dialect.module();
+    let infix = |sign: &str| format!("{a} {sign} {b}");
+    let module = |name: &str| format!("{m}.{name}({})", args.join(", "));
+    // PyTorch would make single precision of it.
+    let as_real =
+        |a: &str| if dialect == Dialect::Torch { format!("{a}.to(torch.float64)") } else { format!("{a} * 1.0") };
+    let first = if dialect == Dialect::NumPy { "xp, " } else { "" };
+    let mut own = |name: &'static str| {
+        used.insert(name);
+        format!("_{name}({first}{})", args.join(", "))
+    };
+    match op {
+        Op::Same | Op::Stop | Op::Linear => a.to_string(),
+        Op::Add | Op::IntAdd => infix("+"),
+        Op::Sub | Op::IntSub => infix("-"),
+        Op::Mul | Op::IntMul => infix("*"),
+        Op::Div => infix("/"),
+        Op::Neg => format!("-{a}"),
+        Op::Abs | Op::IntAbs => module("abs"),
+        Op::Sign => module("sign"),
+        Op::Sqrt | Op::Root => module("sqrt"),
+        Op::Ratio => own("ratio"),
+        Op::Cbrt => own("cbrt"),
+        Op::Exp => module("exp"),
+        Op::Expm1 => module("expm1"),
+        Op::Log => module("log"),
+        Op::Log2 => module("log2"),
+        Op::Log10 => module("log10"),
+        Op::Log1p => module("log1p"),
+        Op::Sin => module("sin"),
+        Op::Cos => module("cos"),
+        Op::Tan => module("tan"),
+        Op::Asin => module("arcsin"),
+        Op::Acos => module("arccos"),
+        Op::Atan => module("arctan"),
+        Op::Atan2 => module("arctan2"),
+        Op::Sinh => module("sinh"),
+        Op::Cosh => module("cosh"),
+        Op::Tanh => module("tanh"),
+        Op::Asinh => module("arcsinh"),
+        Op::Acosh => module("arccosh"),
+        Op::Atanh => module("arctanh"),
+        Op::Hypot => module("hypot"),
+        Op::Pow => own("pow"),
+        Op::PowBase => own("pow_base"),
+        Op::PowExponent => own("pow_exponent"),
+        Op::Erf => own("erf"),
+        Op::Erfc => own("erfc"),
+        Op::Gamma => own("gamma"),
+        Op::Lgamma => own("lgamma"),
+        Op::Digamma => own("digamma"),
+        Op::Polygamma => own("polygamma"),
+        Op::Sigmoid => own("sigmoid"),
+        Op::Softplus => own("softplus"),
+        Op::Relu => own("relu"),
+        Op::Min | Op::IntMin => module("minimum"),
+        Op::Max | Op::IntMax => module("maximum"),
+        Op::Share => own("share"),
+        Op::Gate | Op::Weigh => own("gate"),
+        Op::Counts => own("counts"),
+        Op::Counted => own("counted"),
+        Op::Floor => module("floor"),
+        Op::Ceiling => module("ceil"),
+        Op::Round => module("round"),
+        Op::Truncate => module("trunc"),
+        Op::Quotient => own("quotient"),
+        Op::FloorQuotient => own("floor_quotient"),
+        Op::Remainder => module("fmod"),
+        Op::Modulo => own("modulo"),
+        Op::Lt | Op::IntLt => infix("<"),
+        Op::Le | Op::IntLe => infix("<="),
+        Op::Gt => infix(">"),
+        Op::Ge => infix(">="),
+        Op::Eq | Op::IntEq => infix("=="),
+        Op::Eqv => own("eqv"),
+        Op::IsInteger => own("is_integer"),
+        Op::IntQuotient => own("int_quotient"),
+        Op::IntRemainder => own("int_remainder"),
+        Op::IntFloorQuotient => own("int_floor_quotient"),
+        Op::IntModulo => own("int_modulo"),
+        Op::IntFits => format!("{m}.abs({a}) < {}", dmci_ops::INT_LIMIT),
+        Op::IntMulFits => format!("{m}.abs({} * {b}) < {}", as_real(a), dmci_ops::INT_LIMIT),
+        Op::IntDivides => own("int_divides"),
+        Op::ToReal => as_real(a),
+        Op::ToInt => own("to_int"),
+        Op::IsInt => own("is_int"),
+        Op::Not => format!("{m}.logical_not({a})"),
+        Op::And => format!("{m}.logical_and({a}, {b})"),
+        Op::Or => format!("{m}.logical_or({a}, {b})"),
+        Op::Select | Op::IntSelect | Op::BoolSelect => format!("{m}.where({a}, {b}, {c})"),
+    }
+}
+
+/// Functions that every module has: constants, lanes, leaves.
+fn basics(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::NumPy => {
+            "def _full(xp, x, on):
+    return xp.broadcast_to(x, on.shape)
+
+
+def _leaves(params, inputs, xp):
+    if len(params) != len(PARAMETERS) or len(inputs) != len(INPUTS):
+        raise ValueError(f\"expected {len(PARAMETERS)} parameters and {len(INPUTS)} inputs\")
+    leaves = [xp.asarray(x) for x in (*params, *inputs)]
+    leaves = [x * 1.0 if kind == \"real\" else x for x, kind in zip(leaves, _KINDS)]
+    lanes = xp.ones(numpy.broadcast_shapes(*(x.shape for x in leaves)), dtype=bool)
+    return leaves, lanes"
+        }
+        Dialect::Jax => {
+            "def _full(x, on):
+    return jnp.broadcast_to(x, on.shape)
+
+
+def _real(x, on):
+    return jnp.asarray(x, dtype=jnp.result_type(float))
+
+
+def _int(x, on):
+    return jnp.asarray(x, dtype=jnp.result_type(int))
+
+
+def _nan(on):
+    return _full(_real(float(\"nan\"), on), on)
+
+
+def _leaves(params, inputs, max_rounds):
+    if len(params) != len(PARAMETERS) or len(inputs) != len(INPUTS):
+        raise ValueError(f\"expected {len(PARAMETERS)} parameters and {len(INPUTS)} inputs\")
+    kinds = {\"real\": jnp.result_type(float), \"int\": jnp.result_type(int), \"bool\": jnp.bool_}
+    leaves = [jnp.asarray(x, dtype=kinds[kind]) for x, kind in zip((*params, *inputs), _KINDS)]
+    lanes = jnp.ones(jnp.broadcast_shapes(*(x.shape for x in leaves)), dtype=bool)
+    return leaves, lanes"
+        }
+        Dialect::Torch => {
+            "def _full(x, on):
+    return x.expand(on.shape)
+
+
+def _real(x, on):
+    return torch.tensor(x, dtype=torch.float64, device=on.device)
+
+
+def _int(x, on):
+    return torch.tensor(x, dtype=torch.int64, device=on.device)
+
+
+def _nan(on):
+    return _real(float(\"nan\"), on).expand(on.shape)
+
+
+def _leaves(params, inputs, max_rounds):
+    if len(params) != len(PARAMETERS) or len(inputs) != len(INPUTS):
+        raise ValueError(f\"expected {len(PARAMETERS)} parameters and {len(INPUTS)} inputs\")
+    kinds = {\"real\": torch.float64, \"int\": torch.int64, \"bool\": torch.bool}
+    leaves = [torch.as_tensor(x).to(kinds[kind]) for x, kind in zip((*params, *inputs), _KINDS)]
+    shape = torch.broadcast_shapes(*(x.shape for x in leaves))
+    device = leaves[0].device if leaves else None
+    return leaves, torch.ones(shape, dtype=torch.bool, device=device)"
+        }
+    }
+}
+
+/// Functions of our own: name, arguments, and what they return, with `M.` for the module. `S.` is the module of special
+/// functions, and words with a leading underscore are other functions of ours.
+const FUNCTIONS: &[(&str, &str, &str)] = &[
+    ("ratio", "a, b", "M.where(b == 0, 0.0, a / M.where(b == 0, 1.0, b))"),
+    ("cbrt", "a", "M.sign(a) * M.abs(a) ** (1.0 / 3.0)"),
+    ("pow", "a, b", "POW(a, b)"),
+    ("pow_base", "a, b", "M.where(b == 0, 0.0, b * POW(a, b - 1.0))"),
+    ("pow_exponent", "a, b", "M.where(M.logical_and(a == 0, b > 0), 0.0, POW(a, b) * M.log(M.where(a == 0, 1.0, a)))"),
+    ("erf", "a", "S.erf(a)"),
+    ("erfc", "a", "S.erfc(a)"),
+    ("gamma", "a", "M.where(M.logical_or(a > 0, M.floor(a) % 2 == 0), 1.0, -1.0) * M.exp(S.gammaln(a))"),
+    ("lgamma", "a", "S.gammaln(a)"),
+    ("digamma", "a", "S.digamma(a)"),
+    ("polygamma", "a, n", "POLYGAMMA"),
+    ("sigmoid", "a", "M.where(a >= 0, 1.0 / (1.0 + M.exp(-M.abs(a))), 1.0 - 1.0 / (1.0 + M.exp(-M.abs(a))))"),
+    ("softplus", "a", "M.where(a > 0, a, 0.0) + M.log1p(M.exp(-M.abs(a)))"),
+    ("relu", "a", "M.where(a < 0, 0.0, a)"),
+    ("share", "a, b", "M.where(a < b, 1.0, M.where(a > b, 0.0, M.where(a == b, 0.5, float(\"nan\"))))"),
+    ("gate", "a, b", "M.where(b == 0, 0.0, a * b)"),
+    ("counts", "a, b", "M.where(M.logical_or(b != 0, M.isfinite(a)), 1.0, 0.0)"),
+    ("counted", "a, b", "M.where(M.logical_or(b != 0, M.isfinite(a)), a, 0.0)"),
+    ("quotient", "a, b", "M.round((a - M.fmod(a, b)) / b)"),
+    ("floor_quotient", "a, b", "M.floor(a / b)"),
+    ("modulo", "a, b", "M.remainder(a, b)"),
+    ("eqv", "a, b", "M.logical_or(M.logical_and(a == b, M.signbit(a) == M.signbit(b)), M.logical_and(a != a, b != b))"),
+    ("is_integer", "a", "M.logical_and(M.isfinite(a), M.trunc(a) == a)"),
+    ("is_int", "a", "M.logical_and(M.trunc(a) == a, M.abs(a) < 140737488355328.0)"),
+    ("to_int", "a", "TOINT"),
+    (
+        "int_quotient",
+        "a, b",
+        "M.where(b == 0, 0, M.where((a < 0) != (b < 0), -(M.abs(a) // M.where(b == 0, 1, M.abs(b))), M.abs(a) // \
+         M.where(b == 0, 1, M.abs(b))))",
+    ),
+    ("int_remainder", "a, b", "M.where(b == 0, 0, M.fmod(a, M.where(b == 0, 1, b)))"),
+    ("int_floor_quotient", "a, b", "M.where(b == 0, 0, M.floor_divide(a, M.where(b == 0, 1, b)))"),
+    ("int_modulo", "a, b", "M.where(b == 0, 0, M.remainder(a, M.where(b == 0, 1, b)))"),
+    ("int_divides", "a, b", "M.logical_and(b != 0, M.remainder(a, M.where(b == 0, 1, b)) == 0)"),
+];
+
+/// Writes the functions that a module needs.
+pub fn helpers(lines: &mut Lines, dialect: Dialect, used: &BTreeSet<&'static str>) {
+    lines.line("");
+    lines.line(basics(dialect));
+    let special = match dialect {
+        Dialect::NumPy => "_special(xp)",
+        Dialect::Jax => "jax.scipy.special",
+        Dialect::Torch => "torch.special",
+    };
+    let wants = |function: &&(&str, &str, &str)| used.contains(function.0);
+    if dialect == Dialect::NumPy
+        && FUNCTIONS.iter().filter(wants).any(|f| f.2.contains("S.") || f.2.contains("POLYGAMMA"))
+    {
+        lines.line(
+            "
+
+def _special(xp):
+    if xp.__name__ == \"cupy\":
+        import cupyx.scipy.special as special
+    else:
+        import scipy.special as special
+    return special",
+        );
+    }
+    for (name, args, body) in FUNCTIONS.iter().filter(wants) {
+        let (pow, polygamma, to_int) = match dialect {
+            Dialect::NumPy => ("xp.power", "_special(xp).polygamma(n.astype(int), a)", "xp.trunc(a).astype(int)"),
+            Dialect::Jax => (
+                "jnp.power",
+                "jax.scipy.special.polygamma(jnp.asarray(n, int), a)",
+                "jnp.trunc(a).astype(jnp.result_type(int))",
+            ),
+            Dialect::Torch => {
+                ("torch.pow", "torch.special.polygamma(int(n.reshape(-1)[0]), a)", "torch.trunc(a).to(torch.int64)")
+            }
+        };
+        let body = body.replace("POW", pow).replace("POLYGAMMA", polygamma).replace("TOINT", to_int);
+        let body = body.replace("S.", &format!("{special}.")).replace("M.", &format!("{}.", dialect.module()));
+        let first = if dialect == Dialect::NumPy { "xp, " } else { "" };
+        lines.line(format!("\n\ndef _{name}({first}{args}):\n    return {body}"));
+    }
+    lines.line("");
+}

@@ -1,0 +1,47 @@
+//! What a model knows: its paths as tapes, for whoever writes them in another language.
+
+use super::store::Origin;
+use super::{Model, Want};
+use crate::report::Report;
+use dmci_data::Diagnostic;
+use dmci_tape::Tape;
+
+/// A path that a model has recorded.
+#[derive(Clone, Debug)]
+pub struct KnownPath {
+    /// Its operations; the first leaves are the numbers of the parameters. The outputs are the values and, if wanted, the
+    /// derivatives of each by all numbers.
+    pub tape: Tape,
+    /// Which path lanes take that leave this one at a guard: numbers of the guard and of the path.
+    pub next: Vec<(u32, usize)>,
+    /// The error that the path ends with, if it does.
+    pub failure: Option<String>,
+}
+
+impl Model {
+    /// The paths that have been recorded and kept; lanes start on the first. Fails if rows had different structures, so
+    /// that there are several starts.
+    pub fn known_paths(&self, want: Want) -> Result<Vec<KnownPath>, Report> {
+        let store = self.paths.read().unwrap_or_else(|e| e.into_inner());
+        let mut kept = store.all();
+        let starts = kept.iter().filter(|(_, origin, _)| !matches!(origin, Origin::Edge(..))).count();
+        if starts > 1 {
+            let message = format!("rows had {starts} different structures, expected one");
+            let help = "use rows with the same types, and lists and arrays of the same lengths";
+            return Err(Report::of(*Diagnostic::error("E0720", message).help(help)));
+        }
+        kept.sort_by_key(|(id, origin, _)| (matches!(origin, Origin::Edge(..)), *id));
+        let number = |id: &u64| kept.iter().position(|(other, ..)| other == id);
+        let known = kept.iter().map(|(id, _, path)| {
+            let next = kept.iter().filter_map(|(other, origin, _)| match origin {
+                Origin::Edge(from, guard) if from == id => Some((*guard, number(other)?)),
+                _ => None,
+            });
+            let failure = path.message();
+            // A path that ends with an error has no derivatives.
+            let want = if failure.is_some() { Want::Values } else { want };
+            KnownPath { tape: path.tape(want).clone(), next: next.collect(), failure }
+        });
+        Ok(known.collect())
+    }
+}
