@@ -91,10 +91,17 @@ fn groups(fit: &Json, names: &Names, table: &Table) -> Result<Vec<(Vec<usize>, V
         let message = format!("row {} is of the group {}, which was not fitted", row + 1, group_of(row));
         return Err(Report::of(*Diagnostic::error("E0705", message).help(format!("groups are {}", known.join(", ")))));
     }
+    // The number k[group] of a parameter, or the numbers w.0[group], w.1[group] of a tensor.
     let value = |name: &str, group: &str| {
-        let wanted = format!("{name}[{group}]");
-        let numbers = fit["parameters"][name]["numbers"].as_array()?;
-        numbers.iter().find(|n| n["name"] == wanted.as_str())?["value"].as_f64().map(Datum::Real)
+        let end = format!("[{group}]");
+        let numbers = fit["parameters"][name]["numbers"].as_array()?.iter();
+        let own = numbers.filter(|n| n["name"].as_str().is_some_and(|n| n.ends_with(&end)));
+        let values = own.map(|n| n["value"].as_f64().map(Datum::Real)).collect::<Option<Vec<Datum>>>()?;
+        match &values[..] {
+            [] => None,
+            [one] => Some(one.clone()),
+            _ => Some(Datum::list(values)),
+        }
     };
     let of_group = |group: &&str| {
         let rows = (0..table.rows).filter(|&row| group_of(row) == *group).collect();

@@ -12,7 +12,7 @@ use crate::source::Source;
 use crate::{files, options, output};
 use checkpoint::Keeper;
 use dmci::{Diagnostic, Program, Report, RunOptions};
-use dmci_fit::plot::{Picture, chart, svg};
+use dmci_fit::plot::{Picture, chart, png, svg};
 use dmci_fit::{Fit, Problem, ProblemOptions};
 use progress::Meter;
 use std::ops::ControlFlow;
@@ -43,7 +43,10 @@ fn run(args: &Arguments) -> Result<u8, Report> {
         if run.cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     meter.clear();
-    let fit = result?;
+    let mut fit = result?;
+    if !fit.was_interrupted() {
+        intervals(args, &problem, &mut fit, &run)?;
+    }
     let json = dmci_fit::to_json(&problem, &fit_options, &fit);
     let picture = Picture::of(&problem, &fit, args.x.as_deref())?;
     if args.json {
@@ -61,7 +64,8 @@ fn run(args: &Arguments) -> Result<u8, Report> {
         files::write(path, format!("{json:#}\n").as_bytes(), "--out")?;
     }
     if let Some(path) = &args.plot {
-        files::write(path, svg(&picture).as_bytes(), "--plot")?;
+        let bytes = if has_end(path, "png") { png(&picture) } else { svg(&picture).into_bytes() };
+        files::write(path, &bytes, "--plot")?;
     }
     if let Some(path) = &args.trace {
         files::write(path, trace(&fit).as_bytes(), "--trace")?;
@@ -71,6 +75,26 @@ fn run(args: &Arguments) -> Result<u8, Report> {
     }
     keeper.result()?;
     Ok(if fit.was_interrupted() { 130 } else { 0 })
+}
+
+/// Intervals that cost fits of their own. Ctrl-C ends them and keeps what there is.
+fn intervals(args: &Arguments, problem: &Problem, fit: &mut Fit, run: &RunOptions) -> Result<(), Report> {
+    let result = match args.bootstrap {
+        Some(samples) => {
+            let samples = usize::try_from(samples).unwrap_or(usize::MAX);
+            dmci_fit::bootstrap(problem, fit, samples, args.options.seed, &|_| !run.cancel.is_cancelled())
+        }
+        None if args.intervals == "profile" => dmci_fit::profile(problem, fit, &|| !run.cancel.is_cancelled()),
+        None => Ok(()),
+    };
+    // What was found before counts, if the last fit was cut short.
+    let cut_short = run.cancel.is_cancelled();
+    problem.resume();
+    if cut_short { Ok(()) } else { result }
+}
+
+fn has_end(path: &Path, end: &str) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case(end))
 }
 
 /// The best loss of every search after every epoch, as a table.
@@ -87,9 +111,10 @@ fn trace(fit: &Fit) -> String {
 /// Mistakes in the names of files are reported before anything is computed.
 fn check_outputs(args: &Arguments) -> Result<(), Report> {
     if let Some(path) = &args.plot
-        && path.extension().is_none_or(|e| !e.eq_ignore_ascii_case("svg"))
+        && !has_end(path, "svg")
+        && !has_end(path, "png")
     {
-        let message = format!("a plot is an .svg file, got --plot {}", path.display());
+        let message = format!("a plot is an .svg or .png file, got --plot {}", path.display());
         let help = format!("write --plot {}", path.with_extension("svg").display());
         return Err(output::usage_error(message, help));
     }
@@ -135,6 +160,7 @@ pub fn problem_of(program: &ProgramArgs, data: &DataArgs, run: &RunOptions) -> R
     if data.params.is_some() {
         program = literals_of(&program)?;
     }
+    check_settings(&program, run)?;
     let table = files::read_table(&data.data, &settings::missing(data))?;
     let mut run = run.clone();
     if let Some(path) = &data.start_from {
@@ -157,6 +183,20 @@ pub fn problem_of(program: &ProgramArgs, data: &DataArgs, run: &RunOptions) -> R
         target if data.objective => Problem::objective(program, &table, target.as_deref(), options),
         target => Problem::new(program, &table, target.as_deref().unwrap_or_default(), options),
     }
+}
+
+/// A name that is set and that the program does not have is a slip: nothing would be set.
+fn check_settings(program: &Program, run: &RunOptions) -> Result<(), Report> {
+    let names = dmci::Interpreter::shared().names(program)?;
+    if names.mentioned.is_empty() {
+        return Ok(());
+    }
+    let is_known = |name: &String| names.mentioned.contains(name) || names.schema.find(name).is_some();
+    let Some((name, _)) = run.bindings.iter().find(|(name, _)| !is_known(name)) else { return Ok(()) };
+    let parameters: Vec<&str> = names.schema.parameters.iter().map(|p| p.name.as_str()).collect();
+    let help = format!("its parameters are {}", parameters.join(", "));
+    let message = format!("{} does not mention {name}, which --set sets", program.name);
+    Err(Report::of(*Diagnostic::error("E0701", message).help(help)))
 }
 
 /// The program with its literals as parameters.

@@ -48,7 +48,9 @@ fn run(args: &Arguments) -> Result<u8, Report> {
         output::print(&table(&samples, &summaries));
     }
     if let Some(path) = &args.out {
-        files::write(path, csv(&samples).as_bytes(), "--out")?;
+        let is_archive = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz"));
+        let bytes = if is_archive { npz(&samples)? } else { csv(&samples).into_bytes() };
+        files::write(path, &bytes, "--out")?;
     }
     Ok(if samples.interrupted { 130 } else { 0 })
 }
@@ -117,6 +119,23 @@ fn to_json(settings: &SampleOptions, samples: &Samples, summaries: &[Summary]) -
         "interrupted": samples.interrupted,
         "parameters": parameters,
     })
+}
+
+/// For each number an array with a row for each chain; an interrupted chain ends with NaN.
+fn npz(samples: &Samples) -> Result<Vec<u8>, Report> {
+    let width = samples.names.len().max(1);
+    let longest = samples.chains.iter().map(|c| c.len() / width).max().unwrap_or(0);
+    let arrays: Vec<(String, Vec<usize>, Vec<f64>)> = samples
+        .names
+        .iter()
+        .enumerate()
+        .map(|(k, name)| {
+            let draw = |chain: &Vec<f64>, i: usize| chain.get(i * width + k).copied().unwrap_or(f64::NAN);
+            let numbers = samples.chains.iter().flat_map(|chain| (0..longest).map(move |i| draw(chain, i)));
+            (name.clone(), vec![samples.chains.len(), longest], numbers.collect())
+        })
+        .collect();
+    dmci_fit::write_npz(&arrays)
 }
 
 fn csv(samples: &Samples) -> String {

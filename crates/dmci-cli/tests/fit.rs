@@ -206,6 +206,133 @@ fn an_interrupt_prints_and_writes_the_best_so_far() {
     assert!(json["loss"]["value"].as_f64().unwrap() <= json["loss"]["start"].as_f64().unwrap());
 }
 
+/// Whenever it comes: the exit code says that it was interrupted, and the file is a whole fit, at worst of the
+/// start.
+#[test]
+#[cfg(unix)]
+fn an_interrupt_leaves_a_readable_result_at_any_moment() {
+    let space = space("fit-any-moment");
+    let program = "(params (a free 1.0) (b positive 2.0))
+        (let loop ((i 0) (x t)) (if (< i 300) (loop (+ i 1) (if (< x b) (+ x (* a 0.001)) (* x 0.999))) x))";
+    let args = ["fit", "-e", program, "--data", "rows.csv", "--target", "y", "--optimizer", "adam", "--restarts", "3"];
+    let more = ["--epochs", "1G", "--rate", "1e-12", "--patience", "1G", "--quiet", "--out", "fit.json"];
+    let limit = ["--time-limit", "30"];
+    let mut stream = dmci_fit::random::Stream::new(3, 5);
+    let interrupts = if std::env::var_os("DMCI_LONG").is_some() { 50 } else { 6 };
+    let mut interrupted = 0;
+    for _ in 0..interrupts {
+        let _ = std::fs::remove_file(space.path().join("fit.json"));
+        let child = command(&[&args[..], &more, &limit].concat(), space.path()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(40 + stream.below(800) as u64));
+        let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(kill.is_ok_and(|status| status.success()));
+        let output = child.wait_with_output().unwrap();
+        // In the very first moments, before there is a handler, an interrupt ends the process, or nothing at all
+        // if whoever runs this test ignores interrupts.
+        let Some(code) = output.status.code().filter(|code| *code != 0) else { continue };
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(code, 130, "{stderr}");
+        let text = std::fs::read_to_string(space.path().join("fit.json")).unwrap();
+        let json: Json = serde_json::from_str(&text).unwrap();
+        assert_eq!((&json["schema"], &json["stopped"]), (&Json::from("dmci-fit-1"), &Json::from("interrupted")));
+        assert!(json["loss"]["value"].as_f64().unwrap() <= json["loss"]["start"].as_f64().unwrap(), "{json}");
+        let ran = dmci(&["eval", "--fit", "fit.json", "--data", "rows.csv"], "", space.path());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        interrupted += 1;
+    }
+    assert!(interrupted >= interrupts / 3, "only {interrupted} of {interrupts} had begun");
+}
+
+/// Restarts that all start alike would find the same minimum again and again; and what a process draws for
+/// itself could never be repeated.
+#[test]
+fn restarts_start_at_different_places_that_the_seed_alone_decides() {
+    let space = space("fit-starts");
+    let run = |seed: &str, name: &str| {
+        let args = ["fit", "line.scm", "--data", "rows.csv", "--target", "y", "--quiet", "--restarts", "12"];
+        let more = ["--optimizer", "adam", "--epochs", "5", "--trace", "trace.csv", "--seed", seed, "--out", name];
+        let ran = dmci(&[&args[..], &more].concat(), "", space.path());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let trace = std::fs::read_to_string(space.path().join("trace.csv")).unwrap();
+        let first = trace.lines().filter(|l| l.split(',').nth(2) == Some("0"));
+        let starts: Vec<String> = first.map(|l| l.rsplit(',').next().unwrap().to_string()).collect();
+        (starts, trace)
+    };
+    let (starts, trace) = run("1", "a.json");
+    assert_eq!(starts.len(), 12);
+    let different: std::collections::BTreeSet<&String> = starts.iter().collect();
+    assert_eq!(different.len(), 12, "{starts:?}");
+    assert_eq!(run("1", "b.json").1, trace, "another process has drawn something else");
+    let (others, _) = run("2", "c.json");
+    assert_eq!(starts[0], others[0], "the first starts where the program says");
+    assert!(starts[1..].iter().all(|s| !others[1..].contains(s)), "{starts:?} {others:?}");
+}
+
+#[test]
+fn numbers_that_are_pinned_are_reported_and_changes_of_paths_counted() {
+    let space = space("fit-pins");
+    let args = ["fit", "-e", "(params (a free 1.0)) (* a t (string->number (number->string a)))", "--data", "rows.csv"];
+    let ran = dmci(&[&args[..], &["--target", "y", "--epochs", "3"]].concat(), "", space.path());
+    assert!(ran.code == 0 && ran.stderr.contains("W0504"), "{}{}", ran.stdout, ran.stderr);
+    // A continuation cannot be captured in one arm of a join, so the arms are two paths; the best a for either
+    // lies on the other.
+    space.write("path.csv", "t,y\n1.0,1.5\n2.0,3.0\n");
+    let text = "(params (a positive 1.0)) (if (> a 1.3) (call/cc (lambda (k) (k (* a t 2)))) (* a t))";
+    let args = ["fit", "-e", text, "--data", "path.csv", "--target", "y", "--json", "--optimizer", "adam"];
+    let ran = dmci(&[&args[..], &["--rate", "0.3", "--epochs", "40"]].concat(), "", space.path());
+    let json: Json = serde_json::from_str(&ran.stdout).unwrap();
+    assert!(json["path_changes"].as_u64().unwrap() > 1 && json["paths"].as_u64().unwrap() > 1, "{json}");
+    assert_eq!(json["path_changes"], json["restarts"][0]["path_changes"]);
+}
+
+#[test]
+fn a_plot_can_be_made_of_pixels() {
+    let space = space("fit-png");
+    let args = ["fit", "line.scm", "--data", "rows.csv", "--target", "y", "--quiet", "--plot", "p.png"];
+    assert_eq!(dmci(&args, "", space.path()).code, 0);
+    let bytes = std::fs::read(space.path().join("p.png")).unwrap();
+    assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n") && bytes.ends_with(b"IEND\xaeB`\x82"));
+    assert_eq!(bytes[16..24], [0, 0, 5, 240, 0, 0, 4, 16], "1520 times 1040 pixels");
+}
+
+#[test]
+fn intervals_come_from_profiles_and_from_resampled_rows() {
+    let space = space("fit-intervals");
+    let run = |more: &[&str]| {
+        let args = ["examples/fit/decay/model.scm", "--data", "examples/fit/decay/data.csv", "--json"];
+        let commands = std::fs::read_to_string(root().join("examples/fit/commands.txt")).unwrap();
+        let line = commands.lines().find(|l| l.starts_with("decay ")).unwrap();
+        let own: Vec<&str> = line.split(' ').skip(1).filter(|w| !w.is_empty()).collect();
+        let ran = dmci(&[&["fit"], &args[..], &own, more].concat(), "", &root());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        serde_json::from_str::<Json>(&ran.stdout).unwrap()
+    };
+    let (plain, profile, resampled) = (run(&[]), run(&["--intervals", "profile"]), run(&["--bootstrap", "60"]));
+    assert_eq!(plain["uncertainty"]["intervals"], "curvature");
+    assert_eq!(profile["uncertainty"]["intervals"], "profile");
+    assert_eq!(resampled["uncertainty"]["bootstrap"]["samples"], 60);
+    for (name, parameter) in plain["parameters"].as_object().unwrap() {
+        let ends = |fit: &Json| {
+            let interval = &fit["parameters"][name]["interval"];
+            (interval[0].as_f64().unwrap(), interval[1].as_f64().unwrap())
+        };
+        let (low, high) = ends(&plain);
+        let value = parameter["value"].as_f64().unwrap();
+        for (fit, slack) in [(&profile, 0.3), (&resampled, 0.8)] {
+            let (a, b) = ends(fit);
+            assert!(a < value && value < b, "{name}: {a} {value} {b}");
+            // The model is nearly linear over an interval, so all ways agree roughly.
+            assert!(
+                (a - low).abs() < slack * (high - low) && (b - high).abs() < slack * (high - low),
+                "{name}: {a} {b}"
+            );
+        }
+    }
+    let no = ["fit", "line.scm", "--data", "rows.csv", "--target", "y", "--loss", "mae", "--intervals", "profile"];
+    let ran = dmci(&no, "", space.path());
+    assert!(ran.code == 1 && ran.stderr.contains("E0812"), "{}", ran.stderr);
+}
+
 /// The program that the README shows is the one that its command fits.
 #[test]
 fn the_readme_shows_the_program_of_the_example() {
@@ -236,6 +363,10 @@ fn a_fit_is_read_back_by_eval() {
     let fit = ["fit", "-e", program, "--data", "groups.csv", "--target", "y", "--quiet", "--out", "g.json"];
     let ran = dmci(&fit, "", space.path());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
+    space.write("new.csv", "site,t\ns,10\nn,10\n");
+    let ran = dmci(&["eval", "--fit", "g.json", "--data", "new.csv"], "", space.path());
+    let predicted: Vec<f64> = ran.stdout.lines().skip(1).map(|l| l.parse().unwrap()).collect();
+    assert!((predicted[0] - 32.0).abs() < 1e-6 && (predicted[1] - 11.0).abs() < 1e-6, "{}{}", ran.stdout, ran.stderr);
     let scalar = program.replace("(w (vector 2) (0 1) (per site))", "(a free 0.0 (per site)) (b free 1.0 (per site))");
     let scalar = scalar.replace("(ref w 0)", "a").replace("(ref w 1)", "b");
     let fit = ["fit", "-e", &scalar, "--data", "groups.csv", "--target", "y", "--quiet", "--out", "g.json"];

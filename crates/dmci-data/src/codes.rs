@@ -108,6 +108,8 @@ table! {
     E0808: "result that does not fit the rows",
     E0809: "sampling without a likelihood",
     E0810: "sampling that failed",
+    E0811: "sampler that is not built in",
+    E0812: "intervals that cannot be computed",
     E0901: "cannot read file",
     E0902: "malformed .ncg file",
     E0903: "wrong .ncg version",

@@ -60,7 +60,8 @@ pub fn parameters(
     if fitted.is_empty() {
         let (message, help) = if fixed.is_empty() {
             let message = format!("{} declares no parameters to fit", program.name);
-            (message, "declare them in the program, for example (params (a positive 1.0) (b unit 0.3))")
+            let help = "declare them, for example (params (a positive 1.0) (b unit 0.3)); or fit its reals with --params literals";
+            (message, help)
         } else {
             let message = format!("all parameters of {} are fixed", program.name);
             (message, "remove the word fixed from those that are to be fitted")
@@ -174,7 +175,8 @@ pub fn noise(
             }
         }
         Loss::Binomial if trials.is_none() => {
-            return wrong("the binomial loss needs the number of trials".into(), "name its column with --trials");
+            let help = "name its column with --trials; without, the target must be 0 or 1 in every row";
+            return wrong("the binomial loss needs the number of trials".into(), help);
         }
         _ => {}
     }
@@ -297,7 +299,11 @@ fn some_read(table: &Table, inputs: &[(String, Column)]) -> Result<(), Report> {
         return Ok(());
     }
     let message = format!("the program reads none of the columns of {}", table.name);
-    let help = format!("name its variables like columns; the table has {}", table.column_names());
+    let mut help = format!("name its variables like columns; the table has {}", table.column_names());
+    let is_odd = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '[' | ']' | '\'' | '"' | ',' | ';' | '`');
+    if let Some(odd) = table.columns.iter().map(|c| &c.name).find(|name| name.contains(is_odd)) {
+        help += &format!("; in a program, the name {odd} is written |{odd}|");
+    }
     Err(Report::of(*Diagnostic::error("E0703", message).help(help)))
 }
 
@@ -348,7 +354,8 @@ fn numbers(table: &Table, column: &TableColumn) -> Result<Vec<f64>, Report> {
     let place = |row: usize| format!("{}: row {} of column {}", table.name, row + 1, column.name);
     let reals = column.reals().map_err(|row| {
         let message = format!("{} must be a number, got {}", place(row), column.shown(row));
-        Report::of(*Diagnostic::error("E0705", message).help("correct the field, or remove the row"))
+        let help = "correct the field, or remove the row; if it stands for a missing value, declare it with --missing";
+        Report::of(*Diagnostic::error("E0705", message).help(help))
     })?;
     match (0..reals.len()).find(|&row| !reals[row].is_finite() && !column.missing.contains(&row)) {
         Some(row) => {

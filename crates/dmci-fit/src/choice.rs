@@ -123,6 +123,25 @@ impl Choice {
         }
     }
 
+    /// No choice at all: the fit was interrupted before its shape was known.
+    pub(crate) fn none(problem: &Problem) -> Choice {
+        let optimizer = match problem.is_least_squares() {
+            true => Optimizer::Levenberg(LevenbergOptions::default()),
+            false => Optimizer::Lbfgs(LbfgsOptions::default()),
+        };
+        Choice {
+            stages: vec![Stage { optimizer, restarts: 1, from_best: false }],
+            reason: UNKNOWN.to_string(),
+            portfolio: false,
+            without_derivative: Vec::new(),
+        }
+    }
+
+    /// Whether it is none.
+    pub(crate) fn is_none(&self) -> bool {
+        self.reason == UNKNOWN
+    }
+
     /// Whether another stage follows those that have run.
     pub fn goes_on(&self, problem: &Problem, done: &[Population]) -> bool {
         let Some(last) = done.last() else { return true };
@@ -147,6 +166,9 @@ impl Choice {
         self.portfolio
     }
 }
+
+/// Why nothing was chosen.
+const UNKNOWN: &str = "it was interrupted before a method was chosen";
 
 /// Restarts that `auto` tries when a first search did not end well.
 const RESCUE: usize = 8;

@@ -1,7 +1,7 @@
 //! Tables: named columns of equal length, read from CSV.
 
 use crate::hash::Hash;
-use crate::npy;
+use crate::{netcdf, npy};
 use dmci::{Column, Datum, Diagnostic, Report};
 use std::io::Read;
 
@@ -51,14 +51,15 @@ impl Table {
         Table::from_text(name, input, &Format::default())
     }
 
-    /// Reads a table by the end of its file's name: `.npy` and `.npz` of NumPy, `.tsv` and `.tab` with tabs
-    /// between fields, everything else with commas.
+    /// Reads a table by the end of its file's name: `.npy` and `.npz` of NumPy, `.nc` and `.cdf` of NetCDF, `.tsv` and
+    /// `.tab` with tabs between fields, everything else with commas. What a NetCDF file says is missing is missing.
     pub fn from_bytes(name: &str, bytes: &[u8], missing: &[String]) -> Result<Table, Report> {
         let end = name.rsplit_once('.').map_or(String::new(), |(_, end)| end.to_ascii_lowercase());
         let delimiter = if matches!(end.as_str(), "tsv" | "tab") { b'\t' } else { b',' };
         let mut table = match end.as_str() {
             "npy" => npy::from_npy(name, bytes)?,
             "npz" => npy::from_npz(name, bytes)?,
+            "nc" | "cdf" => return netcdf::from_netcdf(name, bytes),
             _ => return Table::from_text(name, bytes, &Format { delimiter, missing: missing.to_vec() }),
         };
         if missing.iter().any(|m| m.eq_ignore_ascii_case("nan")) {
@@ -74,6 +75,14 @@ impl Table {
         };
         let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).delimiter(format.delimiter).from_reader(input);
         let headers = reader.headers().map_err(|e| wrong(explain(&e, 0), UTF8_HELP))?.clone();
+        if let (1, Some(only)) = (headers.len(), headers.get(0)) {
+            for (separator, name) in [(';', "semicolons"), ('\t', "tabs")] {
+                if only.contains(separator) {
+                    let message = format!("the header line has {name} between its fields, expected commas");
+                    return Err(wrong(message, "write commas; or write tabs, and name the file .tsv"));
+                }
+            }
+        }
         for (i, header) in headers.iter().enumerate() {
             if !header.is_empty() && headers.iter().take(i).any(|other| other == header) {
                 return Err(wrong(format!("two columns are called {header}"), "give each column a name of its own"));
@@ -297,6 +306,7 @@ mod tests {
         assert_eq!(message(b"a,b\n1,2\n3\n"), "t.csv: row 2 has 1 field, expected 2");
         assert_eq!(message(b"a,b\n1,2\n3,\n"), "t.csv: row 2 has nothing in column b");
         assert_eq!(message(b"a,a\n1,2\n"), "t.csv: two columns are called a");
+        assert_eq!(message(b"a;b\n1;2\n"), "t.csv: the header line has semicolons between its fields, expected commas");
         assert_eq!(message(b"a,b\n1,\xff\n"), "t.csv: row 1 is not text in UTF-8");
     }
 }

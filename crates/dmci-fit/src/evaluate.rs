@@ -5,12 +5,17 @@ use crate::loss::{Loss, Measured, Term};
 use crate::prior::Density;
 use crate::problem::{Problem, Rows};
 use crate::search::{Evaluation, Need};
+use crate::sums::sum_gradients;
 use dmci::{Batch, Column, Failure, Report, Want};
 use dmci_exec::sum_rows;
 use dmci_ops::real::sqrt;
+use rayon::prelude::*;
 
 /// Values and derivatives that are held at a time, for all lanes.
 const MAX_NUMBERS: usize = 1 << 23;
+
+/// Values and derivatives above which their losses are worth more than one thread.
+const WORTH_THREADS: usize = 1 << 14;
 
 /// What the model says about some points: for each point, row and target the prediction, and its
 /// derivatives by the set of parameters.
@@ -28,39 +33,51 @@ impl Problem {
 
     /// The same over other rows.
     pub fn evaluate_rows(&self, points: &[Vec<f64>], rows: &Rows, need: Need) -> Result<Vec<Evaluation>, Report> {
+        Ok(self.evaluate_on_paths(points, rows, need)?.0)
+    }
+
+    /// The same, with a number for each point that says which paths its rows took: as long as they take the
+    /// same ones, it is the same number.
+    pub(crate) fn evaluate_on_paths(
+        &self,
+        points: &[Vec<f64>],
+        rows: &Rows,
+        need: Need,
+    ) -> Result<(Vec<Evaluation>, Vec<u64>), Report> {
         let outputs = self.outputs;
         let lane = outputs * if need == Need::Loss { 1 } else { self.layout.values + 1 };
         // As many lanes together as memory allows.
         let sets = (MAX_NUMBERS / (rows.len() * lane).max(1)).max(1);
         let mut evaluations = Vec::with_capacity(points.len());
+        let mut taken = Vec::with_capacity(points.len());
+        let divisor = self.divisor(rows);
         let mut batch = std::mem::take(&mut *self.batch.lock().unwrap_or_else(|e| e.into_inner()));
         for points in points.chunks(sets) {
-            let values = self.lanes(points, rows, need, &mut batch)?;
+            let values = self.lanes(points, rows, need, &mut batch, &mut taken)?;
             let (values, gradients) = match &values {
                 Some((values, gradients)) => (&values[..], &gradients[..]),
                 None => (&batch.values[..], &batch.gradients[..]),
             };
             let (width, slopes) = (rows.len() * outputs, rows.len() * outputs * self.layout.values);
-            evaluations.extend(points.iter().enumerate().map(|(set, raw)| {
+            let of_set = |(set, raw): (usize, &Vec<f64>)| {
                 let values = &values[set * width..][..width];
                 let gradients = if need == Need::Loss { &[] } else { &gradients[set * slopes..][..slopes] };
-                if outputs == self.targets.len() {
-                    return self.evaluation(raw, rows, Predictions { values, gradients }, need);
-                }
-                // A procedure of the program has computed the loss: the last number of each row.
-                let n = self.layout.values;
-                let losses: Vec<f64> = values.iter().skip(outputs - 1).step_by(outputs).copied().collect();
-                let by_loss: Vec<f64> =
-                    gradients.chunks(n).skip(outputs - 1).step_by(outputs).flatten().copied().collect();
-                self.evaluation(raw, rows, Predictions { values: &losses, gradients: &by_loss }, need)
-            }));
+                self.evaluation(raw, rows, divisor, Predictions { values, gradients }, need)
+            };
+            // Each point's loss is its own, so threads change nothing.
+            if points.len() > 1 && points.len() * rows.len() * lane > WORTH_THREADS {
+                evaluations.par_extend(points.par_iter().enumerate().map(of_set));
+            } else {
+                evaluations.extend(points.iter().enumerate().map(of_set));
+            }
         }
         *self.batch.lock().unwrap_or_else(|e| e.into_inner()) = batch;
-        Ok(evaluations)
+        Ok((evaluations, taken))
     }
 
     /// Runs the model for all points. With groups, each has its rows and its own set of parameters, and
-    /// the results come back in the order of rows; without, they stay in the batch.
+    /// the results come back in the order of rows; without, they stay in the batch. `taken` gets a number for
+    /// the paths of each point.
     #[allow(clippy::type_complexity)]
     fn lanes(
         &self,
@@ -68,11 +85,23 @@ impl Problem {
         rows: &Rows,
         need: Need,
         batch: &mut Batch,
+        taken: &mut Vec<u64>,
     ) -> Result<Option<(Vec<f64>, Vec<f64>)>, Report> {
+        let first = taken.len();
+        taken.resize(first + points.len(), 0);
+        let mut note = |batch: &Batch| {
+            let of_sets = batch.paths.chunks((batch.paths.len() / points.len()).max(1));
+            for (taken, paths) in taken[first..].iter_mut().zip(of_sets) {
+                // The steps of FNV, with a number for a byte.
+                let mix = |hash: u64, path: &u32| (hash ^ u64::from(*path)).wrapping_mul(0x100_0000_01b3);
+                *taken = paths.iter().fold(*taken, mix);
+            }
+        };
         let want = if need == Need::Loss { Want::Values } else { Want::Gradients };
         let sets = |group: usize| -> Vec<f64> { points.iter().flat_map(|p| self.layout.values(p, group)).collect() };
         if self.layout.groups == 1 {
             self.model.evaluate_into(batch, &sets(0), &rows.columns, want)?;
+            note(batch);
             return interruption(batch).map_or(Ok(None), Err);
         }
         let (outputs, n) = (self.outputs, self.layout.values);
@@ -85,6 +114,7 @@ impl Problem {
             }
             let columns: Vec<Column> = rows.columns.iter().map(|c| select(c, &members)).collect();
             self.model.evaluate_into(batch, &sets(group), &columns, want)?;
+            note(batch);
             if let Some(interrupted) = interruption(batch) {
                 return Err(interrupted);
             }
@@ -119,11 +149,31 @@ impl Problem {
         sum_rows(cells.map(|(cell, _)| rows.weight[cell / targets]))
     }
 
-    fn evaluation(&self, raw: &[f64], rows: &Rows, predictions: Predictions, need: Need) -> Evaluation {
+    fn evaluation(&self, raw: &[f64], rows: &Rows, divisor: f64, predictions: Predictions, need: Need) -> Evaluation {
+        let outputs = self.targets.len();
+        if self.outputs > outputs {
+            // A procedure of the program has computed the loss: the last number of each row.
+            let (all, n) = (self.outputs, self.layout.values);
+            let losses: Vec<f64> = predictions.values.iter().skip(all - 1).step_by(all).copied().collect();
+            let by_loss = predictions.gradients.chunks(n).skip(all - 1).step_by(all);
+            let by_loss: Vec<f64> = by_loss.flatten().copied().collect();
+            let predictions = Predictions { values: &losses, gradients: &by_loss };
+            return self.evaluation_of(raw, rows, divisor, predictions, need);
+        }
+        self.evaluation_of(raw, rows, divisor, predictions, need)
+    }
+
+    fn evaluation_of(
+        &self,
+        raw: &[f64],
+        rows: &Rows,
+        divisor: f64,
+        predictions: Predictions,
+        need: Need,
+    ) -> Evaluation {
         let outputs = self.targets.len();
         let sets: Vec<Vec<f64>> = (0..self.layout.groups).map(|g| self.layout.values(raw, g)).collect();
         let weight = |cell: usize| rows.weight[cell / outputs];
-        let divisor = self.divisor(rows);
         let terms: Vec<Term> = predictions
             .values
             .iter()
@@ -140,7 +190,7 @@ impl Problem {
         let loss = sum_rows(terms.iter().enumerate().map(|(cell, t)| weight(cell) * t.loss)) / divisor;
         let mut evaluation = Evaluation { loss: loss + self.surprise(&sets), ..Evaluation::default() };
         if need >= Need::Gradient {
-            evaluation.gradient = self.gradient(raw, rows, &predictions, &terms, &sets);
+            evaluation.gradient = self.gradient(raw, rows, divisor, &predictions, &terms, &sets);
         }
         if need == Need::Jacobian {
             self.residuals(raw, rows, &predictions, divisor, &mut evaluation);
@@ -152,26 +202,21 @@ impl Problem {
         &self,
         raw: &[f64],
         rows: &Rows,
+        divisor: f64,
         predictions: &Predictions,
         terms: &[Term],
         sets: &[Vec<f64>],
     ) -> Vec<f64> {
-        let divisor = self.divisor(rows);
         let (n, outputs) = (self.layout.values, self.targets.len());
         let mut gradient = vec![0.0; self.layout.raws];
         let single = self.layout.groups == 1;
         for (group, set) in sets.iter().enumerate() {
             let cells = || (0..terms.len()).filter(move |c| single || rows.group[c / outputs] == group);
-            let mut by_value: Vec<f64> = (0..n)
-                .map(|j| {
-                    let slope = |c: usize| rows.weight[c / outputs] * terms[c].by_prediction;
-                    let term = |c: usize| {
-                        // A row that does not count must not spoil the sum, whatever the program gives for it.
-                        if slope(c) == 0.0 { 0.0 } else { slope(c) * predictions.gradients[c * n + j] }
-                    };
-                    sum_rows(cells().map(term)) / divisor
-                })
-                .collect();
+            // A row that does not count must not spoil the sum, whatever the program gives for it.
+            let slope = |c: usize| rows.weight[c / outputs] * terms[c].by_prediction;
+            let of_cell = |c: usize| (slope(c), &predictions.gradients[c * n..(c + 1) * n]);
+            let mut by_value = sum_gradients(cells().map(of_cell), n);
+            by_value.iter_mut().for_each(|g| *g /= divisor);
             for (k, index) in self.noise.indices().into_iter().enumerate() {
                 if let Some(index) = index {
                     by_value[index] +=
@@ -257,7 +302,7 @@ impl Problem {
             return Ok(Vec::new());
         }
         let mut batch = Batch::default();
-        let values = self.lanes(std::slice::from_ref(&raw.to_vec()), rows, Need::Loss, &mut batch)?;
+        let values = self.lanes(std::slice::from_ref(&raw.to_vec()), rows, Need::Loss, &mut batch, &mut Vec::new())?;
         let values = values.map_or(batch.values, |(values, _)| values);
         let (outputs, targets) = (self.outputs, self.targets.len());
         let mut list: Vec<f64> = values.chunks(outputs).flat_map(|row| &row[..targets]).copied().collect();

@@ -64,7 +64,7 @@ impl Progress<'_> {
 }
 
 /// The version of snapshots.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A snapshot that was read.
 #[derive(Deserialize, Serialize)]
@@ -79,25 +79,27 @@ struct Plan {
 }
 
 /// Fits a problem. The observer is asked after every round whether to go on; if not, the result is
-/// the best so far. Fails if the program cannot be evaluated at the start.
+/// the best so far, and the start if nothing was found yet. Fails if the program cannot be evaluated at the start.
 pub fn fit(
     problem: &Problem,
     options: &FitOptions,
     observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Fit, Report> {
     let began = Instant::now();
-    problem.check_start()?;
-    let choice = Choice::of(problem, options)?;
+    let choice = match problem.check_start().and_then(|()| Choice::of(problem, options)) {
+        Err(report) if is_interruption(&report) => Choice::none(problem),
+        choice => choice?,
+    };
     let mut plan = Plan {
         fingerprint: fingerprint(problem, options, &choice),
         start_loss: f64::NAN,
         influence: vec![false; problem.layout.raws],
     };
     let mut stages: Vec<Population> = Vec::new();
-    if let Some(bytes) = &options.resume {
+    if let Some(bytes) = options.resume.as_ref().filter(|_| !choice.is_none()) {
         stages = resumed(bytes, &choice, &mut plan)?;
     }
-    let mut ended = false;
+    let mut ended = choice.is_none();
     while !ended {
         if stages.last().is_none_or(|stage| stage.running() == 0) {
             if !choice.goes_on(problem, &stages) {
@@ -112,13 +114,28 @@ pub fn fit(
     }
     problem.resume();
     if stages.iter().all(|s| s.best().is_none()) {
-        let message = "interrupted before the first epoch was done";
-        return Err(Report::of(*Diagnostic::error("E0409", message)));
+        // The start is a result, too.
+        let mut start = Population::new(choice.stages[0].optimizer.clone(), problem.start(), 1, options.seed);
+        start.round(problem, &options.budget, &mut |found| plan.start_loss = found.loss)?;
+        start.stop(Stop::Interrupted);
+        stages = vec![start];
     }
-    let mut fit = result(problem, options, &choice, &stages, &plan.influence)?;
+    let collect = || result(problem, options, &choice, &stages, &plan.influence);
+    let mut fit = match collect() {
+        // Whoever interrupts now wants to see what was found.
+        Err(report) if is_interruption(&report) => {
+            problem.resume();
+            collect()?
+        }
+        result => result?,
+    };
     fit.start_loss = plan.start_loss;
     fit.time = began.elapsed();
     Ok(fit)
+}
+
+fn is_interruption(report: &Report) -> bool {
+    report.diagnostics.iter().any(|d| d.code == "E0409")
 }
 
 fn best_point(stages: &[Population]) -> Option<Vec<f64>> {

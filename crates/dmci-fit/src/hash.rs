@@ -37,8 +37,20 @@ pub fn of_text(text: &str) -> String {
     hash.digits()
 }
 
+/// The checksum that PNG and ZIP files carry.
+pub fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+    !bytes.iter().fold(u32::MAX, |crc, &b| (0..8).fold(crc ^ u32::from(b), step))
+}
+
 #[cfg(test)]
 mod tests {
+    /// Against the check value of the definition.
+    #[test]
+    fn the_checksum_is_crc_32() {
+        assert_eq!(super::crc32(b"123456789"), 0xcbf4_3926);
+    }
+
     /// Against the test vectors of the definition.
     #[test]
     fn the_hash_is_fnv_1a() {

@@ -51,7 +51,7 @@ pub fn to_json(problem: &Problem, options: &FitOptions, fit: &Fit) -> Json {
             "aicc": c.aicc.map(number),
             "bic": number(c.bic),
         })),
-        "uncertainty": fit.uncertainty.as_ref().map(|u| uncertainty(problem, u)),
+        "uncertainty": fit.uncertainty.as_ref().map(|u| uncertainty(problem, fit, u)),
         "held_out": fit.held_out.as_ref().map(score),
         "best": fit.best,
         "epochs": best.epochs,
@@ -60,6 +60,7 @@ pub fn to_json(problem: &Problem, options: &FitOptions, fit: &Fit) -> Json {
         "step_backs": best.step_backs,
         "restarts": restarts,
         "paths": fit.paths,
+        "path_changes": fit.restarts.iter().map(|r| r.path_changes).sum::<usize>(),
         "warnings": fit.warnings.to_json(),
         "seconds": fit.time.as_secs_f64(),
     })
@@ -105,7 +106,7 @@ fn fields(n: &Number, fixed: bool, entry: &mut Map<String, Json>) {
     entry.insert("identifiable".into(), json!(n.sureness.map(|s| s.verdict.name())));
 }
 
-fn uncertainty(problem: &Problem, u: &Uncertainty) -> Json {
+fn uncertainty(problem: &Problem, fit: &Fit, u: &Uncertainty) -> Json {
     let count = u.numbers.len();
     let rows: Vec<Vec<Json>> =
         u.correlations.chunks(count.max(1)).map(|row| row.iter().map(|x| number(*x)).collect()).collect();
@@ -120,6 +121,8 @@ fn uncertainty(problem: &Problem, u: &Uncertainty) -> Json {
     json!({
         "method": u.method,
         "level": 0.95,
+        "intervals": fit.intervals.name(),
+        "bootstrap": fit.bootstrap.as_ref().map(|b| json!({"samples": b.draws.len(), "failed": b.failed})),
         "names": problem.value_names(),
         "correlations": rows,
         "directions": directions,
@@ -137,6 +140,7 @@ fn restart(problem: &Problem, restart: &RestartResult) -> Json {
         "evaluations": restart.evaluations,
         "stopped": restart.stopped.name(),
         "step_backs": restart.step_backs,
+        "path_changes": restart.path_changes,
     })
 }
 

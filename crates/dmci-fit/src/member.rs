@@ -45,8 +45,12 @@ pub struct Member {
     pub last: Option<(Vec<f64>, f64)>,
     /// The best loss after each round.
     pub trace: Vec<f64>,
+    /// How often rows took other paths through the program than at the point before.
+    pub path_changes: usize,
     /// Why it stopped, if it did.
     pub stopped: Option<Stop>,
+    /// The paths that rows took last, as a hash.
+    paths: Option<u64>,
     base: Vec<f64>,
     seed: u64,
     phase: Phase,
@@ -75,7 +79,9 @@ impl Member {
             best: None,
             last: None,
             trace: Vec::new(),
+            path_changes: 0,
             stopped: None,
+            paths: None,
             base: base.to_vec(),
             seed,
             phase: Phase::Starting { offset, halvings: 0 },
@@ -107,6 +113,12 @@ impl Member {
             Phase::Starting { offset, .. } => vec![self.base.iter().zip(offset).map(|(x, o)| x + *o).collect()],
             Phase::Searching(search) => search.ask(),
         }
+    }
+
+    /// Takes which paths the rows took at the next point, as a number.
+    pub(crate) fn take_paths(&mut self, paths: u64) {
+        self.path_changes += usize::from(self.paths.is_some_and(|before| before != paths));
+        self.paths = Some(paths);
     }
 
     /// Takes what was found at them.

@@ -2,9 +2,14 @@
 
 mod axis;
 mod chart;
+mod drawing;
+mod letters;
+mod png;
+mod raster;
 mod svg;
 
 pub use chart::chart;
+pub use png::png;
 pub use svg::svg;
 
 use crate::data::{reals, select};

@@ -54,7 +54,7 @@ impl Population {
         let running: Vec<usize> = (0..self.members.len()).filter(|&i| self.members[i].stopped.is_none()).collect();
         let asked: Vec<Vec<Vec<f64>>> = running.iter().map(|&i| self.members[i].ask()).collect();
         let points: Vec<Vec<f64>> = asked.iter().flatten().cloned().collect();
-        let answers = match problem.evaluate(&points, self.optimizer.need()) {
+        let (answers, taken) = match problem.evaluate_on_paths(&points, &problem.training, self.optimizer.need()) {
             Ok(answers) => answers,
             Err(report) => {
                 // What was asked is forgotten, so that a later run asks the same again.
@@ -65,9 +65,11 @@ impl Population {
             }
         };
         let mut answers = answers.into_iter();
+        let mut taken = taken.into_iter();
         for (&i, points) in running.iter().zip(asked) {
             let found: Vec<Evaluation> = answers.by_ref().take(points.len()).collect();
             found.iter().for_each(&mut *see);
+            taken.by_ref().take(points.len()).for_each(|paths| self.members[i].take_paths(paths));
             self.members[i].tell(points, found, &self.optimizer, budget);
         }
         Ok(())

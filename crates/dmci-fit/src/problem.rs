@@ -135,7 +135,12 @@ impl Problem {
         let is_grouped = |p: &Parameter| p.per.is_some();
         let layout =
             Layout::new(transforms.iter().copied().zip(parameters.iter().map(is_grouped)), group_names.len().max(1));
-        let (noise, factor) = noise(&program, &loss, &names, (&parameters, &fixed), &layout, &aside)?;
+        // Without trials there is one in each row, if the target is a success or none.
+        let mut known = aside.clone();
+        if bound.targets.iter().flatten().all(|y| *y == 0.0 || *y == 1.0 || y.is_nan()) {
+            known[2].get_or_insert_default();
+        }
+        let (noise, factor) = noise(&program, &loss, &names, (&parameters, &fixed), &layout, &known)?;
         bound.sigma.iter_mut().for_each(|s| *s *= factor);
         let start = group_starts(&program, &parameters, &layout)?;
         let priors = priors(&program, &loss, &parameters, &layout)?;
@@ -303,8 +308,11 @@ fn shown(numbers: &[f64]) -> String {
 fn constant_target(table: &Table, names: &[String], bound: &Bound) -> Report {
     let mut report = Report::default();
     if !bound.unusable.is_empty() {
-        let message =
-            format!("{}: {} rows are left out, because something in them is missing", table.name, bound.unusable.len());
+        let rows = match bound.unusable.len() {
+            1 => "1 row is".to_string(),
+            many => format!("{many} rows are"),
+        };
+        let message = format!("{}: {rows} left out, because something is missing", table.name);
         report.append(Report::of(*Diagnostic::warning("W0702", message)));
     }
     for (name, target) in names.iter().zip(&bound.targets) {

@@ -5,6 +5,7 @@ use crate::fit::FitOptions;
 use crate::member::Member;
 use crate::population::Population;
 use crate::problem::{Problem, Rows};
+use crate::resample::{Bootstrap, Intervals};
 use crate::score::{Criteria, Score};
 use crate::search::{Need, Stop};
 use crate::uncertainty::{Sureness, Uncertainty, uncertainty};
@@ -56,6 +57,8 @@ pub struct RestartResult {
     pub evaluations: usize,
     /// Points from which it stepped back because values were not finite.
     pub step_backs: usize,
+    /// How often rows took other paths through the program than at the point before.
+    pub path_changes: usize,
     /// Why it stopped.
     pub stopped: Stop,
     /// The best loss after each round.
@@ -79,6 +82,10 @@ pub struct Fit {
     pub criteria: Option<Criteria>,
     /// How sure the parameters are; none if that cannot be said.
     pub uncertainty: Option<Uncertainty>,
+    /// How the intervals were found.
+    pub intervals: Intervals,
+    /// Fits to resampled rows, if they were asked for.
+    pub bootstrap: Option<Bootstrap>,
     /// Predictions of the fitted rows.
     pub predictions: Vec<f64>,
     /// Predictions of the rows held out.
@@ -108,6 +115,15 @@ impl Fit {
     /// Whether somebody interrupted it.
     pub fn was_interrupted(&self) -> bool {
         self.restarts.iter().any(|r| r.stopped == Stop::Interrupted)
+    }
+
+    /// Gives each parameter what is known about its numbers by now.
+    pub(crate) fn share_sureness(&mut self, problem: &Problem) {
+        let Some(uncertainty) = &self.uncertainty else { return };
+        let names = problem.value_names();
+        for number in self.parameters.iter_mut().filter(|p| !p.fixed).flat_map(|p| &mut p.numbers) {
+            number.sureness = names.iter().position(|n| *n == number.name).map(|k| uncertainty.numbers[k]);
+        }
     }
 
     /// Points evaluated by all restarts.
@@ -158,9 +174,11 @@ pub(crate) fn result(
         epochs: m.epochs,
         evaluations: m.evaluations,
         step_backs: m.not_finite,
+        path_changes: m.path_changes,
         stopped: m.stopped.unwrap_or(Stop::Interrupted),
         trace: m.trace.clone(),
     });
+    warnings.append(problem.model.warnings());
     Ok(Fit {
         parameters: fitted(problem, &raw, uncertainty.as_ref(), choice),
         start_loss: f64::NAN,
@@ -169,6 +187,8 @@ pub(crate) fn result(
         held_out,
         series,
         uncertainty,
+        intervals: Intervals::default(),
+        bootstrap: None,
         predictions,
         held_out_predictions,
         best,

@@ -20,10 +20,14 @@ pub enum Holdout {
     Fold(usize, usize),
     /// The last share of rows in the order of the table.
     Tail(f64),
+    /// A rolling origin: of k + 1 parts in the order of the table, the first i are fitted and the next one is
+    /// held out; later ones take no part.
+    Rolling(usize, usize),
 }
 
 impl Holdout {
-    /// Reads how the command writes it: `0.3`, `tail:0.3`, `column:test`, `range:t:10:20`, `fold:2/5`.
+    /// Reads how the command writes it: `0.3`, `tail:0.3`, `column:test`, `range:t:10:20`, `fold:2/5`,
+    /// `rolling:2/5`.
     pub fn parse(text: &str) -> Option<Holdout> {
         let share = |text: &str| text.parse().ok().filter(|x: &f64| *x > 0.0 && *x < 1.0);
         if let Some(share) = share(text) {
@@ -40,10 +44,11 @@ impl Holdout {
                 let (low, high) = (bound(low, f64::NEG_INFINITY)?, bound(high, f64::INFINITY)?);
                 (low < high && !column.is_empty()).then(|| Holdout::Range(column.to_string(), low, high))
             }
-            "fold" => {
+            "fold" | "rolling" => {
                 let (i, k) = rest.split_once('/')?;
                 let (i, k) = (i.parse().ok()?, k.parse().ok()?);
-                (k >= 2 && (1..=k).contains(&i)).then_some(Holdout::Fold(i, k))
+                let part = if kind == "fold" { Holdout::Fold(i, k) } else { Holdout::Rolling(i, k) };
+                (k >= 2 && (1..=k).contains(&i)).then_some(part)
             }
             _ => None,
         }
@@ -53,9 +58,16 @@ impl Holdout {
     pub fn fitted_of_series(&self, rows: usize) -> usize {
         match self {
             Holdout::Share(share) | Holdout::Tail(share) if rows > 1 => rows - held_count(rows, *share),
+            Holdout::Rolling(i, k) if rows > 1 => rolling(rows, *i, *k).0.clamp(1, rows - 1),
             _ => rows,
         }
     }
+}
+
+/// Where the part that is held out begins, and where it ends.
+fn rolling(rows: usize, i: usize, k: usize) -> (usize, usize) {
+    let at = |part: usize| (rows as u128 * part as u128 / (k as u128 + 1)) as usize;
+    (at(i), at(i + 1))
 }
 
 fn held_count(rows: usize, share: f64) -> usize {
@@ -83,6 +95,10 @@ pub fn split(
         Holdout::Range(name, low, high) => {
             let places = numbers(name)?;
             by(&|r| places[r] >= *low && places[r] < *high)
+        }
+        Holdout::Rolling(i, k) => {
+            let (begin, end) = rolling(rows, *i, *k);
+            ((0..begin).collect(), (begin..end).collect())
         }
         Holdout::Fold(i, k) => {
             let mut order: Vec<usize> = (0..rows).collect();
@@ -157,6 +173,15 @@ mod tests {
     }
 
     #[test]
+    fn a_rolling_origin_fits_what_was_before_and_scores_what_comes_next() {
+        let all: Vec<_> = (1..=3).map(|i| parts(10, Holdout::Rolling(i, 3), 9)).collect();
+        let ends: Vec<(usize, Vec<usize>)> = all.iter().map(|(fitted, held)| (fitted.len(), held.clone())).collect();
+        assert_eq!(ends, [(2, vec![2, 3, 4]), (5, vec![5, 6]), (7, vec![7, 8, 9])]);
+        assert_eq!(Holdout::Rolling(2, 3).fitted_of_series(10), 5);
+        assert!(split(2, &Holdout::Rolling(1, 9), 0, &|_| Ok(Vec::new())).is_err());
+    }
+
+    #[test]
     fn the_ways_to_hold_out_can_be_written() {
         for (text, expected) in [
             ("0.3", Holdout::Share(0.3)),
@@ -165,10 +190,13 @@ mod tests {
             ("range:t:1.5:", Holdout::Range("t".into(), 1.5, f64::INFINITY)),
             ("range:a:b:0:1", Holdout::Range("a:b".into(), 0.0, 1.0)),
             ("fold:2/5", Holdout::Fold(2, 5)),
+            ("rolling:2/5", Holdout::Rolling(2, 5)),
         ] {
             assert_eq!(Holdout::parse(text), Some(expected), "{text}");
         }
-        for text in ["", "1.5", "tail:2", "fold:6/5", "fold:0/5", "range:t:2:1", "range:t", "odd:1"] {
+        for text in
+            ["", "1.5", "tail:2", "fold:6/5", "fold:0/5", "rolling:6/5", "rolling:1", "range:t:2:1", "range:t", "odd:1"]
+        {
             assert_eq!(Holdout::parse(text), None, "{text}");
         }
     }

@@ -140,7 +140,9 @@ pub fn uncertainty(problem: &Problem, raw: &[f64]) -> Result<Option<Uncertainty>
     for (block, parameter) in problem.layout.blocks.iter().zip(&problem.parameters) {
         let count = block.transform.raws() * if block.per_group { problem.layout.groups } else { 1 };
         for i in (block.raw..block.raw + count).filter(|_| parameter.kind != dmci::ParameterKind::Free) {
-            if verdicts[i] == Verdict::Identifiable && covariance[i * n + i] > VAGUE * VAGUE {
+            // A large positive number is its raw number, which has one end only, and that may be far away.
+            let far = parameter.kind == dmci::ParameterKind::Positive && raw[i] > 2.0 * sqrt(covariance[i * n + i]);
+            if verdicts[i] == Verdict::Identifiable && covariance[i * n + i] > VAGUE * VAGUE && !far {
                 verdicts[i] = Verdict::Weakly;
             }
         }
@@ -157,6 +159,19 @@ pub fn uncertainty(problem: &Problem, raw: &[f64]) -> Result<Option<Uncertainty>
         method: information.method,
         quantile: information.quantile,
     }))
+}
+
+/// Nothing is known yet about so many numbers of so many raw ones.
+pub(crate) fn unknown(numbers: usize, raws: usize) -> Uncertainty {
+    let number = Sureness { error: None, interval: None, verdict: Verdict::Identifiable };
+    Uncertainty {
+        numbers: vec![number; numbers],
+        correlations: vec![f64::NAN; numbers * numbers],
+        directions: Vec::new(),
+        covariance: vec![0.0; raws * raws],
+        method: "none",
+        quantile: f64::NAN,
+    }
 }
 
 fn information(problem: &Problem, raw: &[f64]) -> Result<Option<Information>, Report> {

@@ -45,12 +45,18 @@ pub struct Fit {
     /// Write the result to a JSON file
     #[arg(long, value_name = "FIT.json")]
     pub out: Option<PathBuf>,
-    /// Draw data, fit and residuals
+    /// Draw data, fit and residuals, as .svg or .png
     #[arg(long, value_name = "PLOT.svg")]
     pub plot: Option<PathBuf>,
     /// The column on the horizontal axis; by default the first that the program reads
     #[arg(long, value_name = "COLUMN")]
     pub x: Option<String>,
+    /// curvature, or profile: each interval by fits of all other parameters
+    #[arg(long, value_name = "HOW", default_value = "curvature", value_parser = ["curvature", "profile"])]
+    pub intervals: String,
+    /// Errors and intervals by N fits to rows drawn anew, with repetition
+    #[arg(long, value_name = "N", value_parser = quantity::count, conflicts_with = "intervals")]
+    pub bootstrap: Option<u64>,
     /// Write the program with its fitted starts or literals
     #[arg(long, value_name = "MODEL.scm")]
     pub write: Option<PathBuf>,
@@ -74,7 +80,7 @@ pub struct Fit {
 /// What is fitted to what.
 #[derive(ClapArgs, Debug)]
 pub struct DataArgs {
-    /// A table: .csv or .tsv with a header line, .npy or .npz
+    /// A table: .csv or .tsv with a header line, .npy, .npz or .nc
     #[arg(long, value_name = "FILE")]
     pub data: PathBuf,
     /// The column that the program must predict; of several, with commas, it gives a list
@@ -116,7 +122,7 @@ pub struct DataArgs {
     /// The column of numbers of trials, for binomial
     #[arg(long, value_name = "COLUMN")]
     pub trials: Option<String>,
-    /// Rows that are not fitted, only scored: 0.3, tail:0.3, column:test, range:t:10:20 or fold:2/5
+    /// Rows that are not fitted, only scored: 0.3, tail:0.3, column:test, range:t:10:20, fold:2/5 or rolling:2/5
     #[arg(long, value_name = "ROWS")]
     pub holdout: Option<String>,
 }

@@ -36,7 +36,7 @@ pub struct Sample {
     /// Draws of each chain before, in which it is tuned
     #[arg(long, value_name = "N", default_value = "1000", value_parser = quantity::count)]
     pub tune: u64,
-    /// Write the draws: chain, draw, and all numbers
+    /// Write the draws: chain, draw, and all numbers; as .npz an array of chains and draws for each number
     #[arg(long, value_name = "DRAWS.csv")]
     pub out: Option<PathBuf>,
     /// Print one JSON object: {"schema": "dmci-sample-1", "parameters": {"a": {"mean": ...}}, ...}

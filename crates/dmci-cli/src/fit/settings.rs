@@ -36,7 +36,7 @@ pub fn holdout(text: Option<&str>) -> Result<Holdout, Report> {
         let message = format!("expected rows to hold out, got --holdout {text}");
         output::usage_error(
             message,
-            "write a share such as 0.3, tail:0.3, column:NAME, range:NAME:LOW:HIGH or fold:2/5",
+            "write a share such as 0.3, tail:0.3, column:NAME, range:NAME:LOW:HIGH, fold:2/5 or rolling:2/5",
         )
     })
 }

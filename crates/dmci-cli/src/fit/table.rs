@@ -3,7 +3,7 @@
 use super::progress::time;
 use dmci::ParameterKind;
 use dmci_fit::plot::digits;
-use dmci_fit::{Direction, Fit, Problem, Score, Stop, Verdict};
+use dmci_fit::{Direction, Fit, Intervals, Problem, Score, Stop, Verdict};
 
 /// Numbers of a table beyond which it is cut.
 const MOST_NUMBERS: usize = 40;
@@ -19,17 +19,32 @@ pub fn table(problem: &Problem, fit: &Fit) -> String {
         }
         None => (problem.training.len(), problem.held_out.len()),
     };
-    text += &format!("\n{at_start}{}, {fitted} rows\n", scores(&fit.score));
+    text += &format!("\n{at_start}{}, {}\n", scores(&fit.score), rows(fitted));
     if let Some(score) = &fit.held_out {
-        let rows = held;
-        text += &format!("held out: loss {}{}, {rows} rows\n", digits(score.loss, 5), scores(score));
+        text += &format!("held out: loss {}{}, {}\n", digits(score.loss, 5), scores(score), rows(held));
     }
     if let Some(c) = &fit.criteria {
         let aicc = c.aicc.map_or(String::new(), |aicc| format!(", AICc {}", digits(aicc, 6)));
         text += &format!("AIC {}{aicc}, BIC {}\n", digits(c.aic, 6), digits(c.bic, 6));
     }
+    let (numbers, count) = (fit.raw.len(), problem.measurements());
+    if fit.uncertainty.is_none() && problem.is_least_squares() && count <= numbers {
+        text += &format!("no errors: there are {numbers} numbers to fit, and only {count} measurements\n");
+    }
     for direction in fit.uncertainty.iter().flat_map(|u| &u.directions) {
         text += &together(direction);
+    }
+    match (&fit.bootstrap, fit.intervals) {
+        (Some(b), _) if b.failed > 0 => {
+            text += &format!(
+                "errors and intervals by {} fits to resampled rows; {} more failed\n",
+                b.draws.len(),
+                b.failed
+            );
+        }
+        (Some(b), _) => text += &format!("errors and intervals by {} fits to resampled rows\n", b.draws.len()),
+        (None, Intervals::Profile) => text += "intervals by the profile of the likelihood\n",
+        _ => {}
     }
     text += &format!("{}: {}\n", fit.optimizer.0, fit.optimizer.1);
     text += &ending(fit);
@@ -37,6 +52,10 @@ pub fn table(problem: &Problem, fit: &Fit) -> String {
         text += &advice(problem, fit);
     }
     text
+}
+
+fn rows(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "row" } else { "rows" })
 }
 
 fn parameters(fit: &Fit) -> String {
@@ -91,7 +110,8 @@ fn scores(score: &Score) -> String {
 /// What happened, in one line.
 fn ending(fit: &Fit) -> String {
     let best = fit.best_restart();
-    let mut text = format!("{} epochs, {}", best.epochs, best.stopped.sentence());
+    let epochs = if best.epochs == 1 { "epoch" } else { "epochs" };
+    let mut text = format!("{} {epochs}, {}", best.epochs, best.stopped.sentence());
     if fit.restarts.len() > 1 {
         let close = fit.restarts.iter().filter(|r| r.loss <= best.loss + 0.01 * best.loss.abs()).count();
         text += &format!("; {close} of {} searches came here", fit.restarts.len());

@@ -124,6 +124,7 @@ impl<'a> Call<'a> {
         refill(&mut batch.gradients, first);
         refill(&mut batch.hessians, second);
         batch.failures.clear();
+        batch.paths.clear();
         batch.walked = 0;
         batch.unkept = 0;
         batch.printed.clear();
@@ -236,7 +237,7 @@ impl<'a> Call<'a> {
             return false;
         }
         let plan = path.plan(self.want, lanes);
-        let Batch { values, gradients, hessians, work, .. } = &mut *self.batch;
+        let Batch { values, gradients, hessians, paths, work, .. } = &mut *self.batch;
         let (outputs, n) = (model.options.outputs, model.numbers);
         let [first, second] = [gradients.is_empty(), hessians.is_empty()].map(|empty| !empty as usize);
         let target =
@@ -258,6 +259,7 @@ impl<'a> Call<'a> {
             return false;
         }
         path.used.store(self.call, Ordering::Relaxed);
+        paths.resize(count, path.fingerprint);
         model.hits.fetch_add((count - work.left.len()) as u64, Ordering::Relaxed);
         if *origin == Origin::Reals {
             work.start = Some((model.id, changes, id, path));
@@ -297,6 +299,7 @@ impl<'a> Call<'a> {
     }
 
     fn run_queue(&mut self) {
+        self.batch.paths.resize(self.lanes.count(), u32::MAX);
         let mut lanes = std::mem::take(&mut self.batch.work.lanes);
         while let Some((from, start)) = self.batch.work.queue.pop() {
             lanes.clear();
@@ -308,6 +311,8 @@ impl<'a> Call<'a> {
                 self.run_path(&path, &lanes);
             }
             let mut left = std::mem::take(&mut self.batch.work.left);
+            lanes.iter().for_each(|&lane| self.batch.paths[lane] = path.fingerprint);
+            left.iter().for_each(|&(_, lane)| self.batch.paths[lane] = u32::MAX);
             let stayed = lanes.len() - left.len();
             if stayed > 0 {
                 path.used.store(self.call, Ordering::Relaxed);

@@ -11,7 +11,7 @@ use crate::report::Report;
 use dmci_data::{Diagnostic, Origin};
 use dmci_exec::{Code, Staged};
 use dmci_ops::{Build, Op};
-use dmci_tape::{NodeId, Recorder, Tape, gradient, scalar_adjoints, tangents};
+use dmci_tape::{Guard, Node, NodeId, Recorder, Tape, gradient, scalar_adjoints, tangents};
 use dmci_vm::Vm;
 use dmci_vm::traced::{Choices, Ending, LaneText};
 use std::sync::OnceLock;
@@ -34,6 +34,8 @@ pub(super) struct Path {
     passes: dmci_tape::passes::Passes,
     /// The last call in which a lane stayed on it.
     pub used: AtomicU64,
+    /// A number that tells it from other paths, the same in every process.
+    pub fingerprint: u32,
     /// What the lanes of the path print.
     pub printed: LaneText,
     /// The numbers in what they print are wanted.
@@ -170,6 +172,20 @@ impl Path {
     }
 }
 
+/// A hash of the decisions of a path, and of the constants that numbers were pinned to.
+fn fingerprint(tape: &Tape) -> u32 {
+    // The steps of FNV, with words for bytes.
+    let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x100_0000_01b3);
+    let hash = tape.nodes.iter().fold(tape.nodes.len() as u64, |hash, node| match node {
+        Node::Real(bits) => mix(hash, bits ^ bits >> 32),
+        Node::Int(i) => mix(hash, *i as u64),
+        _ => hash,
+    });
+    let decision = |hash: u64, guard: &Guard| mix(hash, u64::from(guard.node.0) << 1 | u64::from(guard.outcome));
+    let hash = tape.guards.iter().fold(hash, decision);
+    (hash ^ hash >> 32) as u32
+}
+
 /// A derivative, or zeros in the shape of what it is taken by.
 fn or_zeros(recorder: &mut Recorder, part: Option<NodeId>, leaf: NodeId) -> NodeId {
     let shape = recorder.shape(leaf);
@@ -201,6 +217,7 @@ impl Model {
         }
         interpreter.recycle(vm);
         let mut path = Path {
+            fingerprint: fingerprint(recording.recorder.tape()),
             recorder: recording.recorder,
             outputs: Vec::new(),
             params: Vec::new(),

@@ -1,0 +1,289 @@
+//! Intervals that cost fits of their own: by the profile of the likelihood, and by fits to resampled rows.
+
+use crate::distribution::{normal_quantile, student_quantile};
+use crate::member::{Budget, Member};
+use crate::problem::{Problem, Rows};
+use crate::random::Stream;
+use crate::result::Fit;
+use crate::search::{Evaluation, LbfgsOptions, LevenbergOptions, Need, Optimizer};
+use crate::uncertainty::Verdict;
+use dmci::{Diagnostic, Report};
+use dmci_ops::real::sqrt;
+
+/// How the intervals of a fit were found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Intervals {
+    /// From the curvature at the result.
+    #[default]
+    Curvature,
+    /// From where the loss, with all other numbers fitted anew, has risen too far.
+    Profile,
+    /// From fits to rows drawn anew.
+    Bootstrap,
+}
+
+impl Intervals {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Intervals::Curvature => "curvature",
+            Intervals::Profile => "profile",
+            Intervals::Bootstrap => "bootstrap",
+        }
+    }
+}
+
+/// Steps outwards before an end is called open, and steps towards it after that.
+const OUTWARDS: usize = 24;
+const INWARDS: usize = 30;
+
+/// Rounds of a fit inside of a profile or a resampled one.
+const EPOCHS: usize = 200;
+
+/// Replaces the intervals of a fit by those of the profile likelihood: all values of a number for which the best
+/// loss, with the other numbers fitted anew, is not significantly above the lowest. An end that is never
+/// reached is the end of the number's range. Numbers of several raw numbers keep the intervals they have.
+/// `go_on` is asked now and then; if it says no, what is left keeps its intervals.
+pub fn profile(problem: &Problem, fit: &mut Fit, go_on: &dyn Fn() -> bool) -> Result<(), Report> {
+    let Some(rise) = significant_rise(problem, fit)? else { return Err(no_likelihood(problem)) };
+    let Some(uncertainty) = &mut fit.uncertainty else { return Ok(()) };
+    let slopes = problem.layout.slopes(&fit.raw);
+    let n = fit.raw.len();
+    let lowest = loss_at(problem, &fit.raw)?;
+    for (k, number) in uncertainty.numbers.iter_mut().enumerate() {
+        let involved: Vec<usize> = (0..n).filter(|i| slopes[k * n + i] != 0.0).collect();
+        let (&[i], Some(transform)) = (&involved[..], problem.separate(k)) else { continue };
+        let variance = uncertainty.covariance[i * n + i];
+        let step = if number.verdict == Verdict::Not || variance <= 0.0 { 1.0 } else { sqrt(variance) };
+        let mut ends = [0.0; 2];
+        for (end, side) in ends.iter_mut().zip([-1.0, 1.0]) {
+            if !go_on() {
+                return Ok(());
+            }
+            let walk = Walk { problem, fixed: i, lowest, rise };
+            *end = transform.value(walk.end(&fit.raw, side * step * uncertainty.quantile)?);
+        }
+        number.interval = Some((ends[0].min(ends[1]), ends[0].max(ends[1])));
+    }
+    fit.intervals = Intervals::Profile;
+    fit.share_sureness(problem);
+    Ok(())
+}
+
+fn no_likelihood(problem: &Problem) -> Report {
+    let message = format!("the {} loss says nothing about how sure parameters are", problem.loss.name());
+    let help = "take mse, sse, a likelihood such as gaussian, or --objective; --bootstrap works with every loss";
+    Report::of(*Diagnostic::error("E0812", message).help(help))
+}
+
+/// How much a loss must rise to be significant at 5%.
+fn significant_rise(problem: &Problem, fit: &Fit) -> Result<Option<f64>, Report> {
+    let (count, n) = (problem.measurements(), fit.raw.len());
+    if problem.is_least_squares() && !problem.loss.is_likelihood() {
+        let freedom = count.saturating_sub(n) as f64;
+        let quantile = student_quantile(0.975, freedom.max(1.0));
+        return Ok((freedom > 0.0).then_some(quantile * quantile * loss_at(problem, &fit.raw)? / freedom));
+    }
+    let known = problem.loss.is_likelihood() || problem.is_objective();
+    Ok(known.then(|| 0.5 * normal_quantile(0.975) * normal_quantile(0.975)))
+}
+
+fn loss_at(problem: &Problem, raw: &[f64]) -> Result<f64, Report> {
+    Ok(problem.evaluate(&[raw.to_vec()], Need::Loss)?.pop().map_or(f64::NAN, |f| f.loss))
+}
+
+/// A walk along one raw number, with all others fitted anew at every place.
+struct Walk<'a> {
+    problem: &'a Problem,
+    fixed: usize,
+    lowest: f64,
+    rise: f64,
+}
+
+impl Walk<'_> {
+    /// Where the loss has risen significantly, from a point in the direction of a first step; infinite if nowhere.
+    fn end(&self, from: &[f64], step: f64) -> Result<f64, Report> {
+        let center = from[self.fixed];
+        let (mut near, mut near_height) = (center, -1.0);
+        let mut point = from.to_vec();
+        let mut reach = step;
+        for _ in 0..OUTWARDS {
+            let (height, best) = self.height(&point, center + reach)?;
+            if height >= 0.0 {
+                return self.between((near, near_height), (center + reach, height), &point);
+            }
+            (near, near_height, point) = (center + reach, height, best);
+            reach *= 1.5;
+        }
+        Ok(step.signum() * f64::INFINITY)
+    }
+
+    /// The place between a point below the rise and one above where it is reached, by false position: the root
+    /// of the rise is almost a line.
+    fn between(&self, mut low: (f64, f64), mut high: (f64, f64), start: &[f64]) -> Result<f64, Report> {
+        let mut point = start.to_vec();
+        for i in 0..INWARDS {
+            if high.1.abs() < 1e-4 || (high.0 - low.0).abs() <= 1e-9 * high.0.abs().max(1.0) {
+                break;
+            }
+            // What is infinite says only on which side it is; and now and then a half makes sure of progress.
+            let share = if high.1.is_finite() && i % 4 != 3 { low.1 / (low.1 - high.1) } else { 0.5 };
+            let place = low.0 + share.clamp(0.05, 0.95) * (high.0 - low.0);
+            let (height, best) = self.height(&point, place)?;
+            if height >= 0.0 {
+                high = (place, height);
+            } else {
+                (low, point) = ((place, height), best);
+            }
+            if low.1.abs() < 1e-4 {
+                return Ok(low.0);
+            }
+        }
+        Ok(high.0)
+    }
+
+    /// The root of the rise of the best loss at a place, in units of what is significant, minus 1; and the point.
+    fn height(&self, start: &[f64], place: f64) -> Result<(f64, Vec<f64>), Report> {
+        let mut point = start.to_vec();
+        point[self.fixed] = place;
+        let others: Vec<f64> = without(&point, self.fixed);
+        if others.is_empty() {
+            return Ok((self.scaled(loss_at(self.problem, &point)?), point));
+        }
+        let full = |part: &[f64]| {
+            let mut full = part.to_vec();
+            full.insert(self.fixed, place);
+            full
+        };
+        let evaluate = |parts: &[Vec<f64>], need: Need| {
+            let points: Vec<Vec<f64>> = parts.iter().map(|p| full(p)).collect();
+            let found = self.problem.evaluate(&points, need)?;
+            Ok(found.into_iter().map(|f| self.of_others(f, point.len())).collect())
+        };
+        let member = search(self.problem, &others, &evaluate)?;
+        let best = member.best.as_ref().map_or(point, |b| full(&b.0));
+        Ok((self.scaled(member.loss()), best))
+    }
+
+    fn scaled(&self, loss: f64) -> f64 {
+        if loss.is_finite() { sqrt(((loss - self.lowest) / self.rise).max(0.0)) - 1.0 } else { f64::INFINITY }
+    }
+
+    /// An evaluation without the derivatives by the fixed number.
+    fn of_others(&self, mut found: Evaluation, n: usize) -> Evaluation {
+        found.gradient = without(&found.gradient, self.fixed);
+        found.jacobian = found.jacobian.chunks(n).flat_map(|row| without(row, self.fixed)).collect();
+        found
+    }
+}
+
+fn without(list: &[f64], index: usize) -> Vec<f64> {
+    list.iter().enumerate().filter(|(i, _)| *i != index).map(|(_, x)| *x).collect()
+}
+
+/// What evaluates points for a search.
+type Evaluate<'a> = dyn Fn(&[Vec<f64>], Need) -> Result<Vec<Evaluation>, Report> + 'a;
+
+/// A search from a point by the method that fits the loss.
+fn search(problem: &Problem, start: &[f64], evaluate: &Evaluate) -> Result<Member, Report> {
+    let optimizer = match problem.is_least_squares() {
+        true => Optimizer::Levenberg(LevenbergOptions::default()),
+        false => Optimizer::Lbfgs(LbfgsOptions::default()),
+    };
+    let budget = Budget { epochs: Some(EPOCHS), ..Budget::default() };
+    let mut member = Member::at(0, start, vec![0.0; start.len()], 0);
+    while member.stopped.is_none() {
+        let points = member.ask();
+        let found = evaluate(&points, optimizer.need())?;
+        member.tell(points, found, &optimizer, &budget);
+    }
+    Ok(member)
+}
+
+/// Fits to rows drawn anew.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bootstrap {
+    /// The numbers of [`Problem::values`] in each of them.
+    pub draws: Vec<Vec<f64>>,
+    /// Fits that did not come to a finite loss.
+    pub failed: usize,
+}
+
+/// Replaces standard errors and intervals of a fit by those of fits to as many rows, drawn with repetition: the
+/// spread of what they find, and the middle 95% of it. Rows of a group are drawn from that group; of an objective,
+/// whole series are drawn. Each fit starts from the result. `go_on` is asked after each; the draws so far count.
+pub fn bootstrap(
+    problem: &Problem,
+    fit: &mut Fit,
+    samples: usize,
+    seed: u64,
+    go_on: &dyn Fn(usize) -> bool,
+) -> Result<(), Report> {
+    let units = problem.training.len();
+    if units < 2 {
+        let message = "there is only one series, so that none can be drawn anew";
+        let help = "name groups with --group, or use --intervals profile";
+        return Err(Report::of(*Diagnostic::error("E0812", message).help(help)));
+    }
+    let mut found = Bootstrap { draws: Vec::new(), failed: 0 };
+    for sample in 0..samples {
+        if !go_on(sample) {
+            break;
+        }
+        let rows = drawn(problem, &mut Stream::new(seed, 0xb007 + ((sample as u64) << 16)));
+        let evaluate = |points: &[Vec<f64>], need: Need| problem.evaluate_rows(points, &rows, need);
+        let member = search(problem, &fit.raw, &evaluate)?;
+        match &member.best {
+            Some((point, _)) => found.draws.push(problem.values(point)),
+            None => found.failed += 1,
+        }
+    }
+    if found.draws.len() >= 2 {
+        take(fit, &found, problem);
+        fit.intervals = Intervals::Bootstrap;
+        fit.share_sureness(problem);
+    }
+    fit.bootstrap = Some(found);
+    Ok(())
+}
+
+/// The rows with other weights: each counts as often as it was drawn.
+fn drawn(problem: &Problem, stream: &mut Stream) -> Rows {
+    let training = &problem.training;
+    let mut times = vec![0.0; training.len()];
+    for group in 0..problem.layout.groups.max(1) {
+        let members: Vec<usize> =
+            (0..training.len()).filter(|&r| problem.layout.groups == 1 || training.group[r] == group).collect();
+        // Series of an objective have groups of their own: one of each would be no draw at all.
+        let pool = if problem.is_objective() { (0..training.len()).collect() } else { members.clone() };
+        for _ in 0..members.len() {
+            times[pool[stream.below(pool.len())]] += 1.0;
+        }
+    }
+    let mut rows = training.clone();
+    rows.weight.iter_mut().zip(times).for_each(|(w, times)| *w *= times);
+    rows
+}
+
+/// Errors and intervals from draws.
+fn take(fit: &mut Fit, found: &Bootstrap, problem: &Problem) {
+    let count = problem.value_names().len();
+    let n = found.draws.len() as f64;
+    let uncertainty = fit.uncertainty.get_or_insert_with(|| crate::uncertainty::unknown(count, fit.raw.len()));
+    for (k, number) in uncertainty.numbers.iter_mut().enumerate() {
+        let mut values: Vec<f64> = found.draws.iter().map(|d| d[k]).collect();
+        values.sort_by(f64::total_cmp);
+        let mean = values.iter().sum::<f64>() / n;
+        let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0);
+        number.error = Some(sqrt(variance));
+        number.interval = Some((quantile(&values, 0.025), quantile(&values, 0.975)));
+    }
+}
+
+/// A quantile of sorted numbers, between neighbours in proportion.
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let place = share * (sorted.len() - 1) as f64;
+    let low = place as usize;
+    let high = (low + 1).min(sorted.len() - 1);
+    sorted[low] + (place - low as f64) * (sorted[high] - sorted[low])
+}

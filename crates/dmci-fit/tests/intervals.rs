@@ -1,0 +1,121 @@
+//! Intervals by profiles of the likelihood and by resampled rows.
+
+#![allow(clippy::unwrap_used)]
+
+use dmci::Program;
+use dmci_fit::{Fit, FitOptions, Holdout, Intervals, Loss, Problem, ProblemOptions, Table, bootstrap, fit, profile};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+fn problem(program: &str, table: &Table, target: &str, options: ProblemOptions) -> Problem {
+    Problem::new(Program::new(program), table, target, options).unwrap_or_else(|report| panic!("{report}"))
+}
+
+fn run(problem: &Problem) -> Fit {
+    fit(problem, &FitOptions::default(), &mut |_| ControlFlow::Continue(())).unwrap()
+}
+
+fn interval(fit: &Fit, name: &str) -> (f64, f64) {
+    let number = &fit.parameters.iter().find(|p| p.name == name).unwrap().numbers[0];
+    number.sureness.unwrap().interval.unwrap()
+}
+
+/// Against SciPy: the roots, by Brent's method, of the sum of squares minimised over the other parameter. The
+/// function `confint` of R, which interpolates, gives the same to four digits.
+#[test]
+fn profiles_of_enzyme_kinetics_are_those_of_scipy() {
+    let shared = std::env::var("DMCI_SHARED").unwrap_or_else(|_| "../../../shared".into());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(shared).join("data/puromycin/puromycin.csv");
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        println!("skipped: {} is not there", path.display());
+        return;
+    };
+    let treated: Vec<&str> =
+        text.lines().enumerate().filter(|(i, l)| *i == 0 || l.ends_with(",treated")).map(|l| l.1).collect();
+    let table = Table::from_csv("puromycin.csv", treated.join("\n").as_bytes()).unwrap();
+    let program = "(params (vm positive 200.0 100) (k positive 0.05 0.1)) (/ (* vm substrate_ppm) (+ k substrate_ppm))";
+    let problem = problem(program, &table, "rate_counts_per_min2", ProblemOptions::default());
+    let mut fit = run(&problem);
+    profile(&problem, &mut fit, &|| true).unwrap();
+    assert_eq!(fit.intervals, Intervals::Profile);
+    for (name, low, high) in [("vm", 197.30193290, 229.28905506), ("k", 0.046920342, 0.086156913)] {
+        let (a, b) = interval(&fit, name);
+        assert!((a / low - 1.0).abs() < 1e-4 && (b / high - 1.0).abs() < 1e-4, "{name}: {a} {b}");
+    }
+}
+
+fn line() -> Table {
+    let lines: Vec<String> = (0..30)
+        .map(|i| f64::from(i) * 0.1)
+        .map(|x| format!("{x:?},{:?}", 2.0 * x + 1.0 + 0.2 * (17.0 * x).sin() * (1.0 + x)))
+        .collect();
+    Table::from_csv("line.csv", format!("x,y\n{}\n", lines.join("\n")).as_bytes()).unwrap()
+}
+
+#[test]
+fn what_data_do_not_determine_has_its_whole_range_as_interval() {
+    let problem =
+        problem("(params (a positive 1.0) (b positive 1.0)) (* a b x)", &line(), "y", ProblemOptions::default());
+    let mut fit = run(&problem);
+    profile(&problem, &mut fit, &|| true).unwrap();
+    let (low, high) = interval(&fit, "a");
+    assert!(low < 1e-6 && high > 1e3, "{low} {high}");
+}
+
+/// For a line, the profile is a parabola: both kinds of intervals are the same.
+#[test]
+fn the_profile_of_a_linear_model_gives_students_interval() {
+    for loss in [Loss::Mse, Loss::Sse] {
+        let options = ProblemOptions { loss, ..ProblemOptions::default() };
+        let problem = problem("(params (a free 1.0) (b free 0.0)) (+ b (* a x))", &line(), "y", options);
+        let mut fit = run(&problem);
+        let before = [interval(&fit, "a"), interval(&fit, "b")];
+        profile(&problem, &mut fit, &|| true).unwrap();
+        for (name, (low, high)) in ["a", "b"].iter().zip(before) {
+            let (a, b) = interval(&fit, name);
+            assert!(
+                (a - low).abs() < 1e-3 * (high - low) && (b - high).abs() < 1e-3 * (high - low),
+                "{a} {low} {b} {high}"
+            );
+        }
+    }
+}
+
+#[test]
+fn resampled_rows_give_errors_that_only_the_seed_decides() {
+    let options = ProblemOptions { holdout: Holdout::Tail(0.1), ..ProblemOptions::default() };
+    let problem = problem("(params (a free 1.0) (b free 0.0)) (+ b (* a x))", &line(), "y", options);
+    let plain = run(&problem);
+    let resampled = |seed: u64, samples: usize| {
+        let mut fit = plain.clone();
+        bootstrap(&problem, &mut fit, samples, seed, &|_| true).unwrap();
+        fit
+    };
+    let fit = resampled(1, 120);
+    assert_eq!(fit.bootstrap.as_ref().unwrap().draws.len(), 120);
+    assert_eq!(fit.bootstrap, resampled(1, 120).bootstrap);
+    assert_ne!(fit.bootstrap, resampled(2, 120).bootstrap);
+    assert_eq!(fit.bootstrap.as_ref().unwrap().draws[..40], resampled(1, 40).bootstrap.unwrap().draws[..]);
+    let error = |fit: &Fit, k: usize| fit.uncertainty.as_ref().unwrap().numbers[k].error.unwrap();
+    for k in 0..2 {
+        // The noise is not the same everywhere, which resampling sees: about equal is all one can ask.
+        let ratio = error(&fit, k) / error(&plain, k);
+        assert!((0.6..1.7).contains(&ratio), "{ratio}");
+    }
+    // Somebody who has enough keeps what there is.
+    let mut fit = plain.clone();
+    bootstrap(&problem, &mut fit, 100, 1, &|done| done < 10).unwrap();
+    assert_eq!(fit.bootstrap.unwrap().draws.len(), 10);
+}
+
+#[test]
+fn a_loss_without_a_likelihood_has_no_profile_but_can_be_resampled() {
+    let options = ProblemOptions { loss: Loss::Huber(0.5), ..ProblemOptions::default() };
+    let problem = problem("(params (a free 1.0) (b free 0.0)) (+ b (* a x))", &line(), "y", options);
+    let mut fit = run(&problem);
+    assert!(fit.uncertainty.is_none());
+    assert_eq!(profile(&problem, &mut fit, &|| true).unwrap_err().diagnostics[0].code, "E0812");
+    bootstrap(&problem, &mut fit, 50, 3, &|_| true).unwrap();
+    let (low, high) = interval(&fit, "a");
+    assert!(low < 2.1 && high > 1.9 && high - low < 1.0, "{low} {high}");
+}
