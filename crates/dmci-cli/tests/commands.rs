@@ -122,7 +122,9 @@ fn explain_knows_every_code() {
 
 #[test]
 fn help_teaches_with_examples() {
-    for command in ["run", "grad", "eval", "fit", "sample", "emit", "tape", "repl", "check", "compile", "info", "explain"] {
+    for command in
+        ["run", "grad", "eval", "fit", "sample", "emit", "tape", "repl", "check", "compile", "info", "explain"]
+    {
         let help = fine(&[command, "--help"]);
         assert!(help.contains("Examples:\n") && help.contains(&format!("dmci {command}")), "{command}");
     }

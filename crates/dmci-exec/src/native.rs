@@ -7,8 +7,10 @@ mod compile;
 mod emit;
 mod encode;
 mod ir;
+mod line;
 mod lists;
 mod lower;
+mod packed;
 mod registers;
 mod run;
 

@@ -85,11 +85,12 @@ impl Emitter<'_> {
             match cold {
                 Cold::Guard { copy, outcome, index } => {
                     if outcome {
-                        self.code.raw(&[0x83, 0xF0, 15]);
+                        // The other bits: exclusive or with all of them.
+                        self.code.raw(&[0x35, ((1u32 << self.lanes) - 1) as u8, 0, 0, 0]);
                     }
-                    for lane in 0..4 {
+                    for lane in 0..self.lanes {
                         // If the bit is set and no guard failed before, note this one.
-                        let at = ((copy * 4 + lane) * 4) as i32;
+                        let at = ((copy * self.lanes + lane) * 4) as i32;
                         self.code.raw(&[0xA8, 1 << lane, 0x74, 21]);
                         self.code.raw(&[0x41, 0x83, 0xBE]);
                         self.code.raw(&at.to_le_bytes());

@@ -1,13 +1,11 @@
 //! A plan as machine code: straight lines of steps become functions, other steps stay as they are.
 
 use super::emit::{Emitter, SPILLS_AT};
-use super::ir::{Action, Builder, NONE, Value};
-use super::lists::{Layout, Spot};
-use super::lower::{Form, Formed};
+use super::ir::{Builder, NONE};
+use super::line::Lowering;
+use super::lists::Layout;
 use crate::plan::{LoopStep, Plan, RowRange, Slot, Step, TensorKind, TensorStep};
-use dmci_ops::arith::Arith;
 use memmap2::{Mmap, MmapMut};
-use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// A part of a plan.
@@ -103,7 +101,7 @@ impl Compiled {
             rows,
             width: width_for(lanes),
             lanes,
-            step: 4 * emitted.interleave,
+            step: emitted.lanes * emitted.interleave,
             guarded: plan.steps.iter().any(|step| matches!(step, Step::Guard { .. })),
             spill_bytes: SPILLS_AT + emitted.spills * 32 * emitted.interleave,
         })
@@ -166,6 +164,8 @@ struct Emitted {
     bytes: Vec<u8>,
     parts: Vec<Part>,
     spills: usize,
+    /// Lanes of a vector, and vectors that are worked on together.
+    lanes: usize,
     interleave: usize,
     /// Instructions on vectors.
     vectors: usize,
@@ -194,19 +194,7 @@ impl Lowered {
         results: &[RowRange],
         layout: Option<&Layout>,
     ) -> Lowered {
-        let mut lowering = Lowering {
-            plan,
-            builder: Builder::default(),
-            values: vec![(0, Formed { value: NONE, form: Form::Bits }); plan.slots],
-            line: 1,
-            exported: exported(plan, results),
-            leaf_rows: leaf_rows as u32,
-            output_rows: output_rows as u32,
-            layout,
-            waiting: vec![None; if layout.is_some() { plan.slots } else { 0 }],
-            pairs: FxHashMap::default(),
-            results: Vec::new(),
-        };
+        let mut lowering = Lowering::new(plan, exported(plan, results), [leaf_rows, output_rows], layout);
         let mut pieces = Vec::new();
         let mut start = 0;
         for (i, step) in plan.steps.iter().enumerate() {
@@ -221,8 +209,7 @@ impl Lowered {
             pieces.push((Part::Step(i), end..end));
             start = end;
             // What is in registers does not outlive a function.
-            lowering.line += 1;
-            lowering.builder.forget();
+            lowering.next_line();
         }
         lowering.store_results();
         let end = lowering.builder.instructions.len();
@@ -239,8 +226,8 @@ impl Lowered {
             step => *step,
         });
         let parts = parts.collect();
-        let (vectors, spills) = (emitter.code.vectors, emitter.spills as usize);
-        Emitted { bytes: emitter.code.bytes, parts, spills, interleave, vectors }
+        let (vectors, spills, lanes) = (emitter.code.vectors, emitter.spills as usize, emitter.lanes);
+        Emitted { bytes: emitter.code.bytes, parts, spills, lanes, interleave, vectors }
     }
 
     /// The longest chain of instructions that wait for each other, in cycles.
@@ -267,7 +254,7 @@ impl Plan {
     }
 }
 
-fn is_straight(step: &Step) -> bool {
+pub(super) fn is_straight(step: &Step) -> bool {
     matches!(
         step,
         Step::Leaf { .. }
@@ -351,149 +338,4 @@ fn exported(plan: &Plan, results: &[RowRange]) -> Vec<bool> {
         }
     }
     exported
-}
-
-struct Lowering<'a> {
-    plan: &'a Plan,
-    builder: Builder,
-    /// What is in each slot, and which straight line knows it.
-    values: Vec<(u32, Formed)>,
-    line: u32,
-    exported: Vec<bool>,
-    leaf_rows: u32,
-    output_rows: u32,
-    /// Where leaves and results are, if not in rows.
-    layout: Option<&'a Layout>,
-    /// Leaves in lists that nothing has read yet, by slot, and whether they are reals.
-    waiting: Vec<Option<(Spot, bool)>>,
-    /// Pairs that were loaded, by list and place.
-    pairs: FxHashMap<(u8, u32), [Value; 2]>,
-    /// Results that go to lists.
-    results: Vec<Value>,
-}
-
-impl Lowering<'_> {
-    /// Loads a leaf from its list.
-    fn load(&mut self, layout: &Layout, Spot { list, at }: Spot) -> Value {
-        let stride = layout.strides[list as usize];
-        if stride == 1 {
-            return self.builder.push(Action::Load { list }, &[]);
-        }
-        let first = (at & !1).min(stride - 2);
-        let builder = &mut self.builder;
-        let [a, b] = *self
-            .pairs
-            .entry((list, first))
-            .or_insert_with(|| [0, 1].map(|lane| builder.push(Action::LoadPairs { list, at: first, lane }, &[])));
-        if at == first { self.builder.firsts(a, b) } else { self.builder.seconds(a, b) }
-    }
-
-    /// Stores all results in their lists.
-    fn store_results(&mut self) {
-        let Some(layout) = self.layout else { return };
-        let mut results = std::mem::take(&mut self.results).into_iter();
-        for (list, &stride) in layout.strides.iter().enumerate().skip(layout.sources) {
-            let list = list as u8;
-            let values: Vec<Value> = results.by_ref().take(stride as usize).collect();
-            if let [one] = values[..] {
-                self.builder.effect(Action::StoreList { list }, &[one], NONE);
-                continue;
-            }
-            for at in (0..values.len()).step_by(2) {
-                let at = at.min(values.len() - 2);
-                let pair = [values[at], values[at + 1]];
-                let halves = [self.builder.firsts(pair[0], pair[1]), self.builder.seconds(pair[0], pair[1])];
-                for (half, lane) in halves.into_iter().zip(0..) {
-                    self.builder.effect(Action::StorePairs { list, at: at as u32, lane }, &[half], NONE);
-                }
-            }
-        }
-    }
-
-    fn get(&mut self, slot: Slot) -> Formed {
-        if let Some(layout) = self.layout
-            && let Some((spot, real)) = self.waiting[slot as usize].take()
-        {
-            let value = self.load(layout, spot);
-            self.values[slot as usize] = (self.line, self.leaf(value, real));
-        }
-        let known = &mut self.values[slot as usize];
-        if known.0 != self.line {
-            *known = (self.line, Formed { value: self.builder.row(slot), form: Form::Bits });
-        }
-        known.1
-    }
-
-    fn leaf(&mut self, value: Value, real: bool) -> Formed {
-        let rounded = real && self.plan.single;
-        let value = if rounded { self.builder.push(Action::Single, &[value]) } else { value };
-        Formed { value, form: if real { Form::Real } else { Form::Bits } }
-    }
-
-    fn set(&mut self, step: usize, slot: Slot, x: Formed) {
-        if let Some(waiting) = self.waiting.get_mut(slot as usize) {
-            *waiting = None;
-        }
-        self.values[slot as usize] = (self.line, x);
-        if self.exported[step] {
-            let bits = self.builder.exact_bits(x);
-            self.builder.effect(Action::Store { row: slot }, &[bits], NONE);
-        }
-    }
-
-    fn step(&mut self, i: usize, step: &Step) {
-        match *step {
-            Step::Leaf { d, first, count, real } => {
-                for e in 0..count {
-                    if let Some(spot) = self.layout.and_then(|l| l.spots[(first + e) as usize]) {
-                        self.waiting[(d + e) as usize] = Some((spot, real));
-                        continue;
-                    }
-                    let value = self.builder.row(self.leaf_rows + first + e);
-                    let leaf = self.leaf(value, real);
-                    self.set(i, d + e, leaf);
-                }
-            }
-            Step::Constant { d, bits } => {
-                let value = self.builder.bits(bits);
-                self.set(i, d, Formed { value, form: Form::Bits });
-            }
-            Step::Op { op, d, args } => {
-                let n = op.operands().len();
-                let mut operands = [Formed { value: NONE, form: Form::Bits }; 3];
-                for (operand, &slot) in operands.iter_mut().zip(&args[..n]) {
-                    *operand = self.get(slot);
-                    if operand.form == Form::Negated && !Builder::takes_signs(op) {
-                        *operand = self.builder.upright(*operand);
-                        self.values[slot as usize] = (self.line, *operand);
-                    }
-                }
-                let result = self.builder.operation(op, operands, self.plan.single);
-                self.set(i, d, result);
-            }
-            Step::Guard { test, outcome, index } => {
-                let test = self.get(test);
-                let mask = self.builder.mask(test);
-                self.builder.effect(Action::Guard { outcome, index }, &[mask], NONE);
-            }
-            Step::Output { s, index, count } => {
-                for e in 0..count {
-                    let x = self.get(s + e);
-                    let bits = self.builder.exact_bits(x);
-                    if self.layout.is_some() {
-                        self.results.push(bits);
-                        continue;
-                    }
-                    self.builder.effect(Action::Store { row: self.output_rows + index + e }, &[bits], NONE);
-                }
-            }
-            Step::Move { d, s, count } => {
-                for e in 0..count {
-                    let x = self.get(s + e);
-                    self.set(i, d + e, x);
-                }
-            }
-            Step::Tensor(_) | Step::Loop(_) => {}
-        }
-    }
 }

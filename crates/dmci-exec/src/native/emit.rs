@@ -35,6 +35,8 @@ pub(super) struct Emitter<'a> {
     pub(super) free_spills: Vec<u32>,
     pub(super) spills: u32,
     pub(super) cold: Vec<(usize, usize, Cold)>,
+    /// Lanes of a vector.
+    pub(super) lanes: usize,
     /// Numbers that a lane has in each list.
     strides: &'a [u32],
     /// The list whose address is in `rax`.
@@ -65,6 +67,7 @@ impl<'a> Emitter<'a> {
             free_spills: Vec::new(),
             spills: 0,
             cold: Vec::new(),
+            lanes: if builder.packed { 8 } else { 4 },
             strides,
             list: None,
             save: 0,
@@ -95,12 +98,12 @@ impl<'a> Emitter<'a> {
         }
         let top = self.code.position();
         self.straight_line(range);
+        let lanes = self.lanes * self.interleave;
         for (list, stride) in self.strides.iter().enumerate() {
-            let bytes = *stride as usize * VECTOR * self.interleave;
-            self.code.add_memory(RBP, (LISTS_AT + 8 * list) as i32, bytes as i32);
+            self.code.add_memory(RBP, (LISTS_AT + 8 * list) as i32, (*stride as usize * 8 * lanes) as i32);
         }
-        self.code.add_general(RBX, (VECTOR * self.interleave) as i32);
-        self.code.add_general(R14, (16 * self.interleave) as i32);
+        self.code.add_general(RBX, (8 * lanes) as i32);
+        self.code.add_general(R14, (4 * lanes) as i32);
         self.code.raw(&[0x4C, 0x39, 0xEB, 0x0F, 0x82, 0, 0, 0, 0]);
         self.code.land(self.code.position() - 4, top);
         self.code.raw(&[0xC5, 0xF8, 0x77, 0x48, 0x83, 0xC4, 8]);
@@ -160,7 +163,7 @@ impl<'a> Emitter<'a> {
                 let (a, b) = if swap { (b, a) } else { (a, b) };
                 self.two_operands(op, None, d, a, b);
             }
-            Action::Compare(how) => self.two_operands(plain(0xC2), Some(how), d, a, b),
+            Action::WithByte(op, byte) => self.two_operands(op, Some(byte), d, a, b),
             Action::Unary(op, byte) => {
                 self.bring_if_useful(a, &all);
                 let from = self.places(a);
@@ -178,13 +181,12 @@ impl<'a> Emitter<'a> {
                     self.code.vector(plain(0x73), extension, to, from, Some(by));
                 }
             }
-            Action::Blend => {
+            Action::Blend(op) => {
                 self.bring(a, &all);
                 self.bring(c, &all);
                 self.bring_if_useful(b, &all);
                 let [mask, set, other] = [a, b, c].map(|v| self.places(v));
                 let group = self.result(d, &all);
-                let op = Opcode { map: 3, ..plain(0x4B) };
                 for copy in 0..self.interleave {
                     let byte = number(mask[copy]) << 4;
                     self.code.vector(op, self.register(group, copy), number(other[copy]), set[copy], Some(byte));
@@ -208,33 +210,50 @@ impl<'a> Emitter<'a> {
                     self.code.vector(STORE, number(self.place(a, copy)), 0, to, None);
                 }
             }
-            Action::Load { list } => {
+            Action::Upper => {
+                self.bring(a, &all);
+                let from = self.places(a);
+                let group = self.result(d, &all);
+                for (copy, &from) in from.iter().enumerate().take(self.interleave) {
+                    let to = Place::Register(self.register(group, copy));
+                    self.code.vector(EXTRACT_UPPER, number(from), 0, to, Some(1));
+                }
+            }
+            Action::LoadRow { row, lane } => {
                 let group = self.result(d, &all);
                 for copy in 0..self.interleave {
-                    let from = self.in_list(list, 4 * copy, 0);
+                    let offset = row as usize * self.row_bytes + (self.lanes * copy + lane as usize) * 8;
+                    let from = Place::Memory { base: RBX, offset: offset as i32 };
+                    self.code.vector(LOAD_UNALIGNED, self.register(group, copy), 0, from, None);
+                }
+            }
+            Action::Load { list, lane } => {
+                let group = self.result(d, &all);
+                for copy in 0..self.interleave {
+                    let from = self.in_list(list, self.lanes * copy + lane as usize, 0);
                     self.code.vector(LOAD_UNALIGNED, self.register(group, copy), 0, from, None);
                 }
             }
             Action::LoadPairs { list, at, lane } => {
                 let group = self.result(d, &all);
                 for copy in 0..self.interleave {
-                    let (r, lane) = (self.register(group, copy), 4 * copy + lane as usize);
+                    let (r, lane) = (self.register(group, copy), self.lanes * copy + lane as usize);
                     let [lower, upper] = [0, 2].map(|more| self.in_list(list, lane + more, at));
                     self.code.lower_half(LOAD_UNALIGNED, r, lower);
                     self.code.vector(INSERT_UPPER, r, r, upper, Some(1));
                 }
             }
-            Action::StoreList { list } => {
+            Action::StoreList { list, lane } => {
                 self.bring(a, &all);
                 for copy in 0..self.interleave {
-                    let to = self.in_list(list, 4 * copy, 0);
+                    let to = self.in_list(list, self.lanes * copy + lane as usize, 0);
                     self.code.vector(STORE, number(self.place(a, copy)), 0, to, None);
                 }
             }
             Action::StorePairs { list, at, lane } => {
                 self.bring(a, &all);
                 for copy in 0..self.interleave {
-                    let (r, lane) = (number(self.place(a, copy)), 4 * copy + lane as usize);
+                    let (r, lane) = (number(self.place(a, copy)), self.lanes * copy + lane as usize);
                     let [lower, upper] = [0, 2].map(|more| self.in_list(list, lane + more, at));
                     self.code.lower_half(STORE, r, lower);
                     self.code.vector(EXTRACT_UPPER, r, 0, upper, Some(1));
@@ -243,9 +262,11 @@ impl<'a> Emitter<'a> {
             Action::Guard { outcome, index } => {
                 self.list = None;
                 self.bring(a, &all);
+                let all_set = (1u32 << self.lanes) - 1;
                 for copy in 0..self.interleave {
-                    self.code.vector(SIGN_BITS, RAX, 0, self.place(a, copy), None);
-                    self.code.raw(if outcome { &[0x83, 0xF8, 15] } else { &[0x83, 0xF8, 0] });
+                    let signs = Opcode { prefix: (self.lanes == 4) as u8, ..SIGN_BITS };
+                    self.code.vector(signs, RAX, 0, self.place(a, copy), None);
+                    self.code.compare_rax(if outcome { all_set } else { 0 });
                     let jump = self.code.jump_unless_equal();
                     self.cold.push((jump, self.code.position(), Cold::Guard { copy, outcome, index }));
                 }

@@ -154,6 +154,12 @@ impl Code {
         self.word(x);
     }
 
+    /// Compares the lower half of `rax` with a constant.
+    pub fn compare_rax(&mut self, x: u32) {
+        self.bytes.push(0x3D);
+        self.word(x as i32);
+    }
+
     /// Calls what `rax` points to.
     pub fn call_rax(&mut self) {
         self.raw(&[0xFF, 0xD0]);

@@ -18,25 +18,29 @@ pub(super) enum Action {
     /// Two operands; whether they may be exchanged.
     Binary(Opcode, bool),
     /// Two operands and a byte.
-    Compare(u8),
+    WithByte(Opcode, u8),
     /// One operand and a byte, or none.
     Unary(Opcode, Option<u8>),
     /// The bits moved: part of the opcode, and how far.
     Shift(u8, u8),
     /// The second operand where the first is set, else the third.
-    Blend,
+    Blend(Opcode),
+    /// The upper half of the operand in the lower half.
+    Upper,
+    /// Numbers of a row, for four lanes from one of the group on.
+    LoadRow { row: u32, lane: u8 },
     /// a b + c, or c - a b.
     Fused { negated: bool },
     /// Rounded to single precision and back.
     Single,
     /// The operand goes to a row.
     Store { row: u32 },
-    /// Numbers of a list that has one for each lane.
-    Load { list: u8 },
+    /// Numbers of a list that has one for each lane, for four lanes from one of the group on.
+    Load { list: u8, lane: u8 },
     /// Two neighbours in a list for a lane in the lower half, and for the lane after the next in the upper.
     LoadPairs { list: u8, at: u32, lane: u8 },
     /// The operand goes to a list that has one number for each lane.
-    StoreList { list: u8 },
+    StoreList { list: u8, lane: u8 },
     /// The opposite of loading pairs.
     StorePairs { list: u8, at: u32, lane: u8 },
     /// Lanes where the operand is not what it should be leave.
@@ -57,10 +61,10 @@ impl Action {
                 _ => 1,
             },
             Action::Unary(op, _) if op.code == 0x51 => 20,
-            Action::Compare(_) | Action::Unary(..) => 3,
+            Action::WithByte(..) | Action::Unary(..) | Action::Upper => 3,
             Action::Fused { .. } => 4,
             Action::Single => 8,
-            Action::Load { .. } | Action::LoadPairs { .. } => 5,
+            Action::Load { .. } | Action::LoadPairs { .. } | Action::LoadRow { .. } => 5,
             Action::Call(_) => 100,
             _ => 1,
         }
@@ -94,6 +98,8 @@ pub(super) struct Builder {
     by_bits: FxHashMap<u64, Value>,
     /// Equal instructions are made once, as parts of different kernels often are.
     pub merging: bool,
+    /// Values are eight single-precision numbers instead of four of double precision.
+    pub packed: bool,
     known: FxHashMap<(u64, [Value; 3]), Value>,
 }
 
@@ -102,10 +108,11 @@ fn key(action: Action) -> Option<u64> {
     let of = |op: Opcode| u64::from_le_bytes([op.map, op.prefix, op.wide as u8, op.code, 0, 0, 0, 0]);
     Some(match action {
         Action::Binary(op, _) => of(op) | 1 << 32,
-        Action::Compare(how) => 2 << 32 | how as u64,
+        Action::WithByte(op, byte) => of(op) | 2 << 32 | (byte as u64) << 40,
         Action::Unary(op, byte) => of(op) | 3 << 32 | (byte.map_or(0, |b| b as u64 + 1)) << 40,
         Action::Shift(extension, by) => 4 << 32 | (extension as u64) << 8 | by as u64,
-        Action::Blend => 5 << 32,
+        Action::Blend(op) => of(op) | 5 << 32,
+        Action::Upper => 7 << 32,
         Action::Fused { negated } => 6 << 32 | negated as u64,
         _ => return None,
     })
@@ -130,6 +137,10 @@ pub(super) const UP: u8 = 10;
 pub(super) const TO_ZERO: u8 = 11;
 
 impl Builder {
+    pub fn new(packed: bool) -> Builder {
+        Builder { packed, ..Builder::default() }
+    }
+
     fn value(&mut self, home: Home) -> Value {
         self.homes.push(home);
         Value(self.homes.len() as u32 - 1)
@@ -142,7 +153,7 @@ impl Builder {
     /// The number that a value is in all lanes, if that is known.
     pub fn constant(&self, v: Value) -> Option<f64> {
         match self.homes[v.0 as usize] {
-            Home::Constant(n) => Some(f64::from_bits(self.constants[n as usize])),
+            Home::Constant(n) if !self.packed => Some(f64::from_bits(self.constants[n as usize])),
             _ => None,
         }
     }
@@ -178,16 +189,41 @@ impl Builder {
         self.instructions.push(Instruction { action, result, operands: all });
     }
 
+    /// The instruction for the numbers that values are now.
+    fn sized(&self, op: Opcode) -> Opcode {
+        match op {
+            Opcode { map: 1, .. } if self.packed => Opcode { prefix: 0, ..op },
+            // Those for single precision come before those for double precision.
+            Opcode { map: 3, .. } if self.packed => Opcode { code: op.code - 1, ..op },
+            _ => op,
+        }
+    }
+
     fn binary(&mut self, code: Opcode, exchange: bool, a: Value, b: Value) -> Value {
-        self.push(Action::Binary(code, exchange), &[a, b])
+        self.push(Action::Binary(self.sized(code), exchange), &[a, b])
     }
 
     pub fn compare(&mut self, how: u8, a: Value, b: Value) -> Value {
-        self.push(Action::Compare(how), &[a, b])
+        self.push(Action::WithByte(self.sized(plain(0xC2)), how), &[a, b])
     }
 
     pub fn rounded(&mut self, how: u8, a: Value) -> Value {
-        self.push(Action::Unary(map3(0x09), Some(how)), &[a])
+        self.push(Action::Unary(self.sized(map3(0x09)), Some(how)), &[a])
+    }
+
+    fn blend(&mut self, m: Value, a: Value, b: Value) -> Value {
+        self.push(Action::Blend(self.sized(map3(0x4B))), &[m, a, b])
+    }
+
+    /// A word in the table of constants.
+    fn table(&mut self, bits: u64) -> Value {
+        if let Some(&known) = self.by_bits.get(&bits) {
+            return known;
+        }
+        let value = self.value(Home::Constant(self.constants.len() as u32));
+        self.constants.push(bits);
+        self.by_bits.insert(bits, value);
+        value
     }
 
     /// b where a is not set.
@@ -234,14 +270,13 @@ impl Arith for Builder {
     type M = Value;
 
     fn real(&mut self, x: f64) -> Value {
-        let bits = x.to_bits();
-        if let Some(&known) = self.by_bits.get(&bits) {
-            return known;
-        }
-        let value = self.value(Home::Constant(self.constants.len() as u32));
-        self.constants.push(bits);
-        self.by_bits.insert(bits, value);
-        value
+        let twice = |bits: u32| u64::from(bits) << 32 | u64::from(bits);
+        self.table(if self.packed { twice((x as f32).to_bits()) } else { x.to_bits() })
+    }
+    fn bits(&mut self, bits: u64) -> Value {
+        // Patterns that single-precision numbers are asked for: signs, all, none.
+        let upper = bits >> 32;
+        self.table(if self.packed { upper << 32 | upper } else { bits })
     }
     fn add(&mut self, a: Value, b: Value) -> Value {
         self.binary(plain(0x58), true, a, b)
@@ -256,7 +291,7 @@ impl Arith for Builder {
         self.binary(plain(0x5E), false, a, b)
     }
     fn sqrt(&mut self, a: Value) -> Value {
-        self.push(Action::Unary(plain(0x51), None), &[a])
+        self.push(Action::Unary(self.sized(plain(0x51)), None), &[a])
     }
     fn fma(&mut self, a: Value, b: Value, c: Value) -> Value {
         self.push(Action::Fused { negated: false }, &[a, b, c])
@@ -310,10 +345,10 @@ impl Arith for Builder {
         self.or(a, b)
     }
     fn select(&mut self, m: Value, a: Value, b: Value) -> Value {
-        self.push(Action::Blend, &[m, a, b])
+        self.blend(m, a, b)
     }
     fn select_sign(&mut self, s: Value, a: Value, b: Value) -> Value {
-        self.push(Action::Blend, &[s, a, b])
+        self.blend(s, a, b)
     }
     fn usual(&mut self, m: Value, fast: Value, x: Value, y: Value, slow: Slow) -> Value {
         self.push(Action::Usual(slow), &[fast, m, x, y])

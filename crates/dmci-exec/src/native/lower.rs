@@ -29,7 +29,7 @@ pub(super) struct Formed {
 }
 
 /// Whether an operation is a kernel of many instructions.
-fn has_kernel(op: Op) -> bool {
+pub(super) fn has_kernel(op: Op) -> bool {
     use Op::*;
     matches!(
         op,
@@ -125,11 +125,12 @@ impl Builder {
         }
         if Builder::takes_signs(op) {
             let (value, form) = self.with_signs(op, a, b);
-            let value = if single { self.push(Action::Single, &[value]) } else { value };
+            let value = if single && !self.packed { self.push(Action::Single, &[value]) } else { value };
             return Formed { value, form };
         }
         self.merging = has_kernel(op);
-        let value = self.inline(op, a, b, c);
+        let halves = self.packed && has_kernel(op);
+        let value = if halves { self.kernel_in_halves(op, args) } else { self.inline(op, a, b, c) };
         self.merging = false;
         let value = match value {
             Some(value) => value,
@@ -140,7 +141,7 @@ impl Builder {
             Type::Int => Form::Bits,
             Type::Bool => Form::Mask,
         };
-        if single && form == Form::Real {
+        if single && form == Form::Real && !self.packed {
             return Formed { value: self.push(Action::Single, &[value]), form };
         }
         Formed { value, form }
@@ -154,7 +155,7 @@ impl Builder {
         Formed { value, form }
     }
 
-    fn inline(&mut self, op: Op, fa: Formed, fb: Formed, fc: Formed) -> Option<Value> {
+    pub(super) fn inline(&mut self, op: Op, fa: Formed, fb: Formed, fc: Formed) -> Option<Value> {
         let (a, b) = (fa.value, fb.value);
         Some(match op {
             Op::Same | Op::Stop | Op::Linear => a,

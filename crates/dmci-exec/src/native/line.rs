@@ -1,0 +1,215 @@
+//! Straight lines of steps as instructions.
+
+use super::ir::{Action, Builder, NONE, Value};
+use super::lists::{Layout, Spot};
+use super::lower::{Form, Formed};
+use super::packed::can_be_packed;
+use crate::plan::{Plan, Slot, Step};
+use dmci_ops::arith::Arith;
+use rustc_hash::FxHashMap;
+
+/// Steps on their way to instructions.
+pub(super) struct Lowering<'a> {
+    plan: &'a Plan,
+    pub(super) builder: Builder,
+    /// What is in each slot, and which straight line knows it.
+    values: Vec<(u32, Formed)>,
+    line: u32,
+    exported: Vec<bool>,
+    leaf_rows: u32,
+    output_rows: u32,
+    /// Where leaves and results are, if not in rows.
+    layout: Option<&'a Layout>,
+    /// Leaves in lists that nothing has read yet, by slot, and whether they are reals.
+    waiting: Vec<Option<(Spot, bool)>>,
+    /// Pairs that were loaded, by list, place and lane.
+    pairs: FxHashMap<(u8, u32, u8), [Value; 2]>,
+    /// Results that go to lists: for four lanes, and for the next four of packed ones.
+    results: Vec<[Value; 2]>,
+}
+
+impl<'a> Lowering<'a> {
+    pub fn new(
+        plan: &'a Plan,
+        exported: Vec<bool>,
+        [leaf_rows, output_rows]: [usize; 2],
+        layout: Option<&'a Layout>,
+    ) -> Self {
+        let packed = layout.is_some() && can_be_packed(plan);
+        Lowering {
+            plan,
+            builder: Builder::new(packed),
+            values: vec![(0, Formed { value: NONE, form: Form::Bits }); plan.slots],
+            line: 1,
+            exported,
+            leaf_rows: leaf_rows as u32,
+            output_rows: output_rows as u32,
+            layout,
+            waiting: vec![None; if layout.is_some() { plan.slots } else { 0 }],
+            pairs: FxHashMap::default(),
+            results: Vec::new(),
+        }
+    }
+
+    /// What is in registers does not outlive a function.
+    pub fn next_line(&mut self) {
+        self.line += 1;
+        self.builder.forget();
+    }
+
+    /// Loads a leaf from its list.
+    fn load(&mut self, layout: &Layout, spot: Spot) -> Value {
+        if self.builder.packed {
+            self.builder.packed = false;
+            let halves = [0, 4].map(|lane| self.load_four(layout, spot, lane));
+            self.builder.packed = true;
+            return self.builder.narrowed(halves);
+        }
+        self.load_four(layout, spot, 0)
+    }
+
+    /// Loads a leaf for four lanes from one of the group on.
+    fn load_four(&mut self, layout: &Layout, Spot { list, at }: Spot, lane: u8) -> Value {
+        let stride = layout.strides[list as usize];
+        if stride == 1 {
+            return self.builder.push(Action::Load { list, lane }, &[]);
+        }
+        let first = (at & !1).min(stride - 2);
+        let builder = &mut self.builder;
+        let [a, b] = *self.pairs.entry((list, first, lane)).or_insert_with(|| {
+            [lane, lane + 1].map(|lane| builder.push(Action::LoadPairs { list, at: first, lane }, &[]))
+        });
+        if at == first { self.builder.firsts(a, b) } else { self.builder.seconds(a, b) }
+    }
+
+    /// A leaf that is in a row.
+    fn row(&mut self, row: u32) -> Value {
+        if self.builder.packed {
+            let halves = [0, 4].map(|lane| self.builder.push(Action::LoadRow { row, lane }, &[]));
+            return self.builder.narrowed(halves);
+        }
+        self.builder.row(row)
+    }
+
+    /// Stores all results in their lists.
+    pub fn store_results(&mut self) {
+        let Some(layout) = self.layout else { return };
+        let mut results = std::mem::take(&mut self.results).into_iter();
+        let packed = std::mem::take(&mut self.builder.packed);
+        for (list, &stride) in layout.strides.iter().enumerate().skip(layout.sources) {
+            let list = list as u8;
+            let values: Vec<[Value; 2]> = results.by_ref().take(stride as usize).collect();
+            for half in 0..1 + packed as usize {
+                let (values, from): (Vec<Value>, u8) = (values.iter().map(|v| v[half]).collect(), 4 * half as u8);
+                if let [one] = values[..] {
+                    self.builder.effect(Action::StoreList { list, lane: from }, &[one], NONE);
+                    continue;
+                }
+                for at in (0..values.len()).step_by(2) {
+                    let at = at.min(values.len() - 2);
+                    let pair = [values[at], values[at + 1]];
+                    let halves = [self.builder.firsts(pair[0], pair[1]), self.builder.seconds(pair[0], pair[1])];
+                    for (half, lane) in halves.into_iter().zip(from..) {
+                        self.builder.effect(Action::StorePairs { list, at: at as u32, lane }, &[half], NONE);
+                    }
+                }
+            }
+        }
+        self.builder.packed = packed;
+    }
+
+    fn get(&mut self, slot: Slot) -> Formed {
+        if let Some(layout) = self.layout
+            && let Some((spot, real)) = self.waiting[slot as usize].take()
+        {
+            let value = self.load(layout, spot);
+            self.values[slot as usize] = (self.line, self.leaf(value, real));
+        }
+        let known = &mut self.values[slot as usize];
+        if known.0 != self.line {
+            *known = (self.line, Formed { value: self.builder.row(slot), form: Form::Bits });
+        }
+        known.1
+    }
+
+    fn leaf(&mut self, value: Value, real: bool) -> Formed {
+        let rounded = real && self.plan.single && !self.builder.packed;
+        let value = if rounded { self.builder.push(Action::Single, &[value]) } else { value };
+        Formed { value, form: if real { Form::Real } else { Form::Bits } }
+    }
+
+    fn set(&mut self, step: usize, slot: Slot, x: Formed) {
+        if let Some(waiting) = self.waiting.get_mut(slot as usize) {
+            *waiting = None;
+        }
+        self.values[slot as usize] = (self.line, x);
+        if self.exported[step] {
+            let bits = self.builder.exact_bits(x);
+            self.builder.effect(Action::Store { row: slot }, &[bits], NONE);
+        }
+    }
+
+    pub fn step(&mut self, i: usize, step: &Step) {
+        match *step {
+            Step::Leaf { d, first, count, real } => {
+                for e in 0..count {
+                    if let Some(spot) = self.layout.and_then(|l| l.spots[(first + e) as usize]) {
+                        self.waiting[(d + e) as usize] = Some((spot, real));
+                        continue;
+                    }
+                    let value = self.row(self.leaf_rows + first + e);
+                    let leaf = self.leaf(value, real);
+                    self.set(i, d + e, leaf);
+                }
+            }
+            Step::Constant { d, bits } if self.builder.packed => {
+                let value = self.builder.real(f64::from_bits(bits));
+                self.set(i, d, Formed { value, form: Form::Real });
+            }
+            Step::Constant { d, bits } => {
+                let value = self.builder.bits(bits);
+                self.set(i, d, Formed { value, form: Form::Bits });
+            }
+            Step::Op { op, d, args } => {
+                let n = op.operands().len();
+                let mut operands = [Formed { value: NONE, form: Form::Bits }; 3];
+                for (operand, &slot) in operands.iter_mut().zip(&args[..n]) {
+                    *operand = self.get(slot);
+                    if operand.form == Form::Negated && !Builder::takes_signs(op) {
+                        *operand = self.builder.upright(*operand);
+                        self.values[slot as usize] = (self.line, *operand);
+                    }
+                }
+                let result = self.builder.operation(op, operands, self.plan.single);
+                self.set(i, d, result);
+            }
+            Step::Guard { test, outcome, index } => {
+                let test = self.get(test);
+                let mask = self.builder.mask(test);
+                self.builder.effect(Action::Guard { outcome, index }, &[mask], NONE);
+            }
+            Step::Output { s, index, count } => {
+                for e in 0..count {
+                    let x = self.get(s + e);
+                    if self.builder.packed {
+                        self.results.push(self.builder.exact_halves(x));
+                        continue;
+                    }
+                    let bits = self.builder.exact_bits(x);
+                    if self.layout.is_some() {
+                        self.results.push([bits, NONE]);
+                        continue;
+                    }
+                    self.builder.effect(Action::Store { row: self.output_rows + index + e }, &[bits], NONE);
+                }
+            }
+            Step::Move { d, s, count } => {
+                for e in 0..count {
+                    let x = self.get(s + e);
+                    self.set(i, d + e, x);
+                }
+            }
+            Step::Tensor(_) | Step::Loop(_) => {}
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Single precision: eight numbers to a vector.
+//!
+//! An operation in single precision is the one in double precision, rounded. For sums, products, quotients
+//! and roots that has the same bits as computing in single precision at once, since a number of double precision has
+//! more than twice as many digits; for other functions both halves of a vector are made four numbers of double
+//! precision for as long as it takes.
+
+use super::encode::{INSERT_UPPER, Opcode, plain};
+use super::ir::{Action, Builder, Value};
+use super::lower::{Formed, has_kernel};
+use crate::plan::{Plan, Step};
+use dmci_ops::{Op, Type};
+
+/// Four numbers of double precision from the lower half of eight, and back.
+const WIDEN: Opcode = Opcode { prefix: 0, ..plain(0x5A) };
+const NARROW: Opcode = plain(0x5A);
+
+/// Whether an operation has instructions for single precision, or a kernel.
+fn packs(op: Op) -> bool {
+    use Op::*;
+    let simple = matches!(
+        op,
+        Same | Stop
+            | Linear
+            | Add
+            | Sub
+            | Mul
+            | Div
+            | Neg
+            | Abs
+            | Sign
+            | Sqrt
+            | Root
+            | Ratio
+            | Gate
+            | Weigh
+            | Counts
+            | Counted
+            | Relu
+            | Min
+            | Max
+            | Share
+            | Floor
+            | Ceiling
+            | Round
+            | Truncate
+            | Lt
+            | Le
+            | Gt
+            | Ge
+            | Eq
+            | Not
+            | And
+            | Or
+            | Select
+            | BoolSelect
+    );
+    simple || has_kernel(op)
+}
+
+/// Whether a plan can be run with eight lanes to a vector: everything in it is a real of single precision, or
+/// the outcome of a comparison.
+pub(super) fn can_be_packed(plan: &Plan) -> bool {
+    // What is in each slot.
+    let mut types = vec![Type::Int; plan.slots];
+    plan.single
+        && plan.steps.iter().all(|step| match *step {
+            Step::Leaf { d, count, real, .. } => {
+                types[d as usize..(d + count) as usize].fill(if real { Type::Real } else { Type::Int });
+                true
+            }
+            Step::Constant { d, bits } => {
+                let x = f64::from_bits(bits);
+                types[d as usize] = Type::Real;
+                x.is_nan() || f64::from(x as f32).to_bits() == bits
+            }
+            Step::Op { op, d, args } => {
+                let fits = op.operands().iter().zip(args).all(|(&ty, s)| types[s as usize] == ty);
+                types[d as usize] = op.result();
+                fits && packs(op)
+            }
+            Step::Guard { test, .. } => types[test as usize] == Type::Bool,
+            Step::Output { s, count, .. } => types[s as usize..(s + count) as usize].iter().all(|&ty| ty == Type::Real),
+            Step::Move { .. } | Step::Tensor(_) | Step::Loop(_) => false,
+        })
+}
+
+impl Builder {
+    /// Four and four numbers of double precision as eight of single precision.
+    pub fn narrowed(&mut self, halves: [Value; 2]) -> Value {
+        let [lower, upper] = halves.map(|half| self.push(Action::Unary(NARROW, None), &[half]));
+        self.push(Action::WithByte(INSERT_UPPER, 1), &[lower, upper])
+    }
+
+    /// Eight numbers as four and four of double precision.
+    fn widened(&mut self, x: Value) -> [Value; 2] {
+        let upper = self.push(Action::Upper, &[x]);
+        [x, upper].map(|half| self.push(Action::Unary(WIDEN, None), &[half]))
+    }
+
+    /// A function that has a kernel, in double precision.
+    pub fn kernel_in_halves(&mut self, op: Op, args: [Formed; 3]) -> Option<Value> {
+        let n = op.operands().len();
+        let mut halves = [args; 2];
+        for k in 0..n {
+            let both = self.widened(args[k].value);
+            halves.iter_mut().zip(both).for_each(|(half, value)| half[k].value = value);
+        }
+        self.packed = false;
+        let values = halves.map(|[a, b, c]| self.inline(op, a, b, c));
+        self.packed = true;
+        let [Some(lower), Some(upper)] = values else { return None };
+        Some(self.narrowed([lower, upper]))
+    }
+
+    /// The bits of a real in double precision, as the block interpreter would have them.
+    pub fn exact_halves(&mut self, x: Formed) -> [Value; 2] {
+        let x = self.upright(x);
+        let halves = self.widened(x.value);
+        self.packed = false;
+        let bits = halves.map(|value| self.exact_bits(Formed { value, ..x }));
+        self.packed = true;
+        bits
+    }
+}
