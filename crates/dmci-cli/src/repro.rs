@@ -138,7 +138,7 @@ fn store(folder: &Path, record: &Record, outcome: &Outcome) -> Result<(), Report
     name += if quick { "-quick" } else { "" };
     let path = format!("{}/results/{name}.json", record.experiment);
     make_folder(&folder.join(&record.experiment).join("results"))?;
-    let text = serde_json::to_string_pretty(record).unwrap_or_default() + "\n";
+    let text = serde_json::to_string(record).unwrap_or_default() + "\n";
     files::write(&folder.join(&path), text.as_bytes(), "--out")?;
     let mut manifest = manifest(folder)?;
     manifest.put(Entry {

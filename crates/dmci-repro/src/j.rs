@@ -80,7 +80,8 @@ impl J {
         let searched = if settings.quick { 3 } else { 25 };
         let budget = Duration::from_secs(if settings.quick { 2 } else { 30 });
         let search = |list: &[Generated]| {
-            let each = list[..searched].iter().enumerate();
+            // A constant has no data to speak of.
+            let each = list.iter().enumerate().filter(|(_, p)| p.uses_input()).take(searched);
             each.map(|(i, p)| recover(p, i as u64, budget)).collect::<Result<Vec<_>, Report>>()
         };
         let recovery = (search(&samples[0])?, search(&samples[1])?);

@@ -90,7 +90,7 @@ pub fn curve(runs: &[Trained]) -> Vec<(usize, Real)> {
     let mut epoch = 0;
     while epoch < longest {
         epochs.push(epoch);
-        epoch += 1 + epoch / 20;
+        epoch += 1 + epoch / 10;
     }
     let at = |t: &Trained, epoch: usize| log10(t.losses[epoch.min(t.losses.len() - 1)].max(1e-300));
     let mean = |epoch: usize| runs.iter().map(|t| at(t, epoch)).sum::<f64>() / runs.len() as f64;

@@ -2,7 +2,7 @@
 
 use super::Search;
 use crate::adam::TorchAdam;
-use crate::numbers::Real;
+use crate::numbers::{Real, median};
 use crate::predict::{Engine, Predict, Predictions, options};
 use crate::task::linspace;
 use crate::torch::Torch;
@@ -116,7 +116,7 @@ pub fn search(arm: &str, mode: Mode, seed: u64, generations: usize, single: bool
     let mut population = first_population(&mut stream);
     let mut best = (String::new(), f64::INFINITY);
     let mut hash = Hash::default();
-    let mut seconds = (0.0, 0.0);
+    let (mut firsts, mut rests, mut total) = (Vec::new(), Vec::new(), 0.0);
     let mut cumulative = Vec::new();
     let mut candidates = 0;
     for _ in 0..generations {
@@ -126,8 +126,10 @@ pub fn search(arm: &str, mode: Mode, seed: u64, generations: usize, single: bool
             let text = tree.scheme(&mut constants);
             let began = Instant::now();
             let (loss, first) = fitted(&text, constants, &xs, &target, mode.clone(), seed + candidates as u64, single);
-            seconds.0 += first;
-            seconds.1 += began.elapsed().as_secs_f64() - first;
+            let all = began.elapsed().as_secs_f64();
+            firsts.push(first);
+            rests.push(all - first);
+            total += all;
             candidates += 1;
             hash.add(text.as_bytes());
             hash.add_number(loss);
@@ -136,7 +138,7 @@ pub fn search(arm: &str, mode: Mode, seed: u64, generations: usize, single: bool
             }
             fitness.push(loss);
         }
-        cumulative.push((candidates, seconds.0 + seconds.1));
+        cumulative.push((candidates, total));
         let elite = (0..POPULATION).min_by(|&a, &b| fitness[a].total_cmp(&fitness[b])).unwrap_or(0);
         let mut next = vec![population[elite].clone()];
         while next.len() < POPULATION {
@@ -145,6 +147,7 @@ pub fn search(arm: &str, mode: Mode, seed: u64, generations: usize, single: bool
         population = next;
     }
     let (best, loss) = (best.0, Real(best.1));
+    let seconds = (median(firsts), median(rests));
     Ok(Search { arm: arm.into(), seed, candidates, seconds, cumulative, best, loss, hash: hash.digits() })
 }
 

@@ -100,6 +100,19 @@ impl Generated {
         (0..STEPS).fold(1.0, |y, _| y + 0.1 * (g - tau * y))
     }
 
+    /// Whether its value depends on the input.
+    pub fn uses_input(&self) -> bool {
+        fn uses(tree: &Tree) -> bool {
+            match tree {
+                Tree::X => true,
+                Tree::One(_, a) => uses(a),
+                Tree::Two(_, a, b) => uses(a) || uses(b),
+                _ => false,
+            }
+        }
+        uses(&self.tree)
+    }
+
     /// Names of the parameters.
     pub fn names(&self) -> Vec<String> {
         let n = self.truth.len() - usize::from(self.recursive);

@@ -120,6 +120,7 @@ fn recovery(j: &J) -> Table {
         ]);
     }
     table.note("matched search: L-BFGS over logarithms of parameters from 16 starts, at most 200 iterations, as in the paper. Ours: least squares with derivatives from 16 starts.");
+    table.note("programs whose value does not depend on x are left out.");
     table.note("where parameters are not decided by the data (p0 + p1, sines of products), no search can find them; the mean error then says nothing about the search. What a search can do is to explain the data.");
     table
 }
