@@ -47,6 +47,10 @@ setup() { if [ $long = yes ]; then scripts/setup.sh --peers; else scripts/setup.
 
 # The sampler comes with a library that takes minutes to compile.
 tests() { cargo test --workspace --exclude dmci-sample --no-fail-fast 2>&1 | tee "$log"; }
+# The paper's experiments in the small, by the command that people use; their claims are printed, not enforced.
+experiments() {
+  cargo build --release --quiet -p dmci-cli && "${CARGO_TARGET_DIR:-target}/release/dmci" repro all --quick
+}
 sampler() { cargo test -p dmci-sample -p dmci-cli --features dmci-cli/sample 2>&1 | tee -a "$log"; }
 
 section "tools" setup
@@ -61,6 +65,7 @@ section "formatting" cargo fmt --all --check
 section "lints" cargo clippy --workspace --exclude dmci-sample --all-targets --quiet -- -D warnings
 section "tests, documentation examples and fuzzing" tests
 if [ $long = yes ]; then section "Python" scripts/python.sh --long; else section "Python" scripts/python.sh; fi
+section "experiments, small" experiments
 if [ $long = yes ]; then
   section "sampler" sampler
   section "conformance on Guile and MIT Scheme" scripts/conformance-peers.sh

@@ -2,12 +2,14 @@
 
 pub mod emit;
 pub mod fit;
+pub mod repro;
 pub mod sample;
 
 use crate::quantity;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use emit::{EMIT_EXAMPLES, Emit};
 use fit::{FIT_EXAMPLES, Fit};
+use repro::{REPRO_EXAMPLES, Repro};
 use sample::{SAMPLE_EXAMPLES, Sample};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -53,6 +55,9 @@ pub enum Command {
     /// Write a program in another language: C, NumPy, JAX, PyTorch, SymPy, LaTeX
     #[command(after_help = EMIT_EXAMPLES)]
     Emit(Box<Emit>),
+    /// Run the experiments of the paper and print our numbers beside its own
+    #[command(after_help = REPRO_EXAMPLES)]
+    Repro(Box<Repro>),
     /// Show the operations that a program does on its parameters
     #[command(after_help = TAPE_EXAMPLES)]
     Tape(Tape),

@@ -14,6 +14,7 @@ mod options;
 mod output;
 mod quantity;
 mod repl;
+mod repro;
 mod run;
 #[cfg(feature = "sample")]
 mod sample;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
             #[cfg(not(feature = "sample"))]
             Command::Sample(args) => output::without_sampler(args.json),
             Command::Emit(args) => emit::emit(&args),
+            Command::Repro(args) => repro::repro(&args),
             Command::Tape(args) => tape::tape(&args),
             Command::Check(args) => check::check(&args),
             Command::Compile(args) => compile::compile(&args),

@@ -8,6 +8,7 @@ mod png;
 mod raster;
 mod svg;
 
+pub use axis::Axis;
 pub use chart::chart;
 pub use png::png;
 pub use svg::svg;

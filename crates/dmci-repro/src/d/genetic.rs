@@ -1,0 +1,210 @@
+//! Genetic programming over expressions, with constants fitted for each candidate.
+
+use super::Search;
+use crate::adam::TorchAdam;
+use crate::numbers::{Real, median};
+use crate::predict::{Engine, Predict, Predictions, options};
+use crate::task::linspace;
+use crate::torch::Torch;
+use dmci::{Mode, Program, Report};
+use dmci_fit::hash::Hash;
+use dmci_fit::random::Stream;
+use dmci_ops::real::sin;
+use std::time::Instant;
+
+const POPULATION: usize = 50;
+const DEPTH: usize = 5;
+
+#[derive(Clone, Debug, PartialEq)]
+enum Tree {
+    X,
+    Constant,
+    One(&'static str, Box<Tree>),
+    Two(&'static str, Box<Tree>, Box<Tree>),
+}
+
+const FUNCTIONS: [(&str, usize); 6] = [("+", 2), ("-", 2), ("*", 2), ("/", 2), ("sin", 1), ("cos", 1)];
+
+impl Tree {
+    fn grow(stream: &mut Stream, depth: usize, full: bool) -> Tree {
+        if depth <= 1 || (!full && stream.uniform() >= 0.7) {
+            return if stream.uniform() < 0.5 { Tree::X } else { Tree::Constant };
+        }
+        let (name, arity) = FUNCTIONS[stream.below(6)];
+        let first = Box::new(Tree::grow(stream, depth - 1, full));
+        if arity == 1 {
+            return Tree::One(name, first);
+        }
+        Tree::Two(name, first, Box::new(Tree::grow(stream, depth - 1, full)))
+    }
+
+    fn depth(&self) -> usize {
+        match self {
+            Tree::One(_, a) => 1 + a.depth(),
+            Tree::Two(_, a, b) => 1 + a.depth().max(b.depth()),
+            _ => 1,
+        }
+    }
+
+    fn size(&self) -> usize {
+        match self {
+            Tree::One(_, a) => 1 + a.size(),
+            Tree::Two(_, a, b) => 1 + a.size() + b.size(),
+            _ => 1,
+        }
+    }
+
+    /// The subtree of a number, counted from the root, which is 0.
+    fn at(&mut self, number: usize) -> Option<&mut Tree> {
+        if number == 0 {
+            return Some(self);
+        }
+        match self {
+            Tree::One(_, a) => a.at(number - 1),
+            Tree::Two(_, a, b) => {
+                let left = a.size();
+                if number <= left { a.at(number - 1) } else { b.at(number - 1 - left) }
+            }
+            _ => None,
+        }
+    }
+
+    /// The text, and the number of constants, which are numbered from left to right.
+    fn scheme(&self, constants: &mut usize) -> String {
+        match self {
+            Tree::X => "x".into(),
+            Tree::Constant => {
+                *constants += 1;
+                format!("c{}", *constants - 1)
+            }
+            Tree::One(name, a) => format!("({name} {})", a.scheme(constants)),
+            Tree::Two(name, a, b) => format!("({name} {} {})", a.scheme(constants), b.scheme(constants)),
+        }
+    }
+}
+
+fn first_population(stream: &mut Stream) -> Vec<Tree> {
+    (0..POPULATION).map(|i| Tree::grow(stream, 2 + i % 4, i % 2 == 0)).collect()
+}
+
+fn offspring(population: &[Tree], fitness: &[f64], stream: &mut Stream) -> Tree {
+    let tournament = |stream: &mut Stream| {
+        let picks: Vec<usize> = (0..3).map(|_| stream.below(POPULATION)).collect();
+        picks.into_iter().min_by(|&a, &b| fitness[a].total_cmp(&fitness[b])).unwrap_or(0)
+    };
+    let mut child = population[tournament(stream)].clone();
+    let size = child.size();
+    let place = if size > 1 { 1 + stream.below(size - 1) } else { 0 };
+    let new = if stream.uniform() < 0.8 {
+        let mut other = population[tournament(stream)].clone();
+        let number = stream.below(other.size());
+        other.at(number).cloned().unwrap_or(Tree::X)
+    } else {
+        Tree::grow(stream, 2.max(DEPTH.saturating_sub(child.depth())), false)
+    };
+    if let Some(spot) = child.at(place) {
+        *spot = new;
+    }
+    if child.depth() > DEPTH { Tree::grow(stream, DEPTH, false) } else { child }
+}
+
+/// One search.
+pub fn search(arm: &str, mode: Mode, seed: u64, generations: usize, single: bool) -> Result<Search, Report> {
+    let xs = linspace(0.5, 3.0, 20, single);
+    let target: Vec<f64> = xs.iter().map(|x| 2.0 * sin(3.0 * x) + 0.5 * x * x).collect();
+    let mut stream = Stream::new(seed, 0);
+    let mut population = first_population(&mut stream);
+    let mut best = (String::new(), f64::INFINITY);
+    let mut hash = Hash::default();
+    let (mut firsts, mut rests, mut total) = (Vec::new(), Vec::new(), 0.0);
+    let mut cumulative = Vec::new();
+    let mut candidates = 0;
+    for _ in 0..generations {
+        let mut fitness = Vec::with_capacity(POPULATION);
+        for tree in &population {
+            let mut constants = 0;
+            let text = tree.scheme(&mut constants);
+            let began = Instant::now();
+            let (loss, first) = fitted(&text, constants, &xs, &target, mode.clone(), seed + candidates as u64, single);
+            let all = began.elapsed().as_secs_f64();
+            firsts.push(first);
+            rests.push(all - first);
+            total += all;
+            candidates += 1;
+            hash.add(text.as_bytes());
+            hash.add_number(loss);
+            if loss < best.1 {
+                best = (text, loss);
+            }
+            fitness.push(loss);
+        }
+        cumulative.push((candidates, total));
+        let elite = (0..POPULATION).min_by(|&a, &b| fitness[a].total_cmp(&fitness[b])).unwrap_or(0);
+        let mut next = vec![population[elite].clone()];
+        while next.len() < POPULATION {
+            next.push(offspring(&population, &fitness, &mut stream));
+        }
+        population = next;
+    }
+    let (best, loss) = (best.0, Real(best.1));
+    let seconds = (median(firsts), median(rests));
+    Ok(Search { arm: arm.into(), seed, candidates, seconds, cumulative, best, loss, hash: hash.digits() })
+}
+
+/// What a point without a value costs, and a program that cannot be run.
+const PENALTY: (f64, f64) = (1e6, 1e10);
+
+/// The loss after 20 epochs, and the seconds to the first gradient.
+fn fitted(text: &str, constants: usize, xs: &[f64], target: &[f64], mode: Mode, seed: u64, single: bool) -> (f64, f64) {
+    let began = Instant::now();
+    let names: Vec<String> = (0..constants).map(|i| format!("c{i}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut torch = Torch::new(seed);
+    let mut point: Vec<f64> = (0..constants).map(|_| 1.0 + 0.5 * torch.normal()).collect();
+    let mut engine = Engine::new(Program::new(text), &names, &["x"], &[xs.to_vec()], options(mode, single));
+    let mut adam = TorchAdam::new(constants, 0.05, single);
+    let mut out = Predictions::default();
+    let mut loss = PENALTY.1;
+    let mut first = 0.0;
+    // Without constants there is nothing to descend along: one evaluation is all.
+    for epoch in 0..if constants == 0 { 1 } else { 20 } {
+        if engine.predict(&point, constants > 0, &mut out).is_err() {
+            return (PENALTY.1, began.elapsed().as_secs_f64());
+        }
+        if epoch == 0 {
+            first = began.elapsed().as_secs_f64();
+        }
+        let mut gradient = vec![0.0; constants];
+        loss = 0.0;
+        for (row, (y, t)) in out.values.iter().zip(target).enumerate() {
+            let error = y - t;
+            let slopes = &out.jacobian[row * constants..][..constants];
+            if !(error * error).is_finite() || slopes.iter().any(|d| !d.is_finite()) {
+                loss += PENALTY.0;
+                continue;
+            }
+            loss += error * error;
+            gradient.iter_mut().zip(slopes).for_each(|(g, d)| *g += 2.0 * error * d);
+        }
+        if gradient.iter().all(|g| g.is_finite()) {
+            adam.step(&mut point, &gradient);
+        }
+    }
+    (if loss.is_nan() { PENALTY.1 } else { loss }, first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subtrees_are_numbered_from_the_root() {
+        let mut stream = Stream::new(3, 0);
+        for _ in 0..200 {
+            let mut tree = Tree::grow(&mut stream, 5, false);
+            let size = tree.size();
+            assert!((0..size).all(|i| tree.at(i).is_some()) && tree.at(size).is_none());
+            assert!(tree.depth() <= 5);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Experiment J: many distinct programs, each used once. What does the first value and gradient of each cost, which
+//! programs can be taken at all, and are their parameters found again?
+
+mod arms;
+mod generate;
+mod recovery;
+mod show;
+
+use crate::numbers::Real;
+use crate::{Experiment, Host, Settings};
+use dmci::{Bindings, Datum, GradOptions, Interpreter, Program, Report, RunOptions, Wrt};
+use generate::{Generated, generate};
+use recovery::{Recovery, recover};
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
+
+/// Programs of one family through dmci.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Family {
+    /// Whether its programs are recursive.
+    pub recursive: bool,
+    /// How many.
+    pub programs: usize,
+    /// Seconds from all texts to all first values and gradients, on one core.
+    pub seconds: f64,
+    /// Programs that gave a finite value, which is that of an evaluation without the engine, and a finite gradient.
+    pub covered: usize,
+    /// The largest relative difference between gradients and central differences, over a sample.
+    pub error: Real,
+    /// Lines that a port would have.
+    pub lines: usize,
+}
+
+/// Programs of the corpus.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Corpus {
+    /// How many.
+    pub programs: usize,
+    /// Those whose values and gradients are those that the corpus holds.
+    pub covered: usize,
+    /// Seconds to all values and gradients of the first examples.
+    pub seconds: f64,
+}
+
+/// What experiment J measures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct J {
+    /// Seconds to load the compiled evaluator, once.
+    pub load: f64,
+    /// The size of the compiled evaluator, in bytes.
+    pub artefact: usize,
+    /// By family and number of programs.
+    pub families: Vec<Family>,
+    /// The other arms, or why they were not run.
+    pub arms: Result<arms::Arms, String>,
+    /// Recovery of closed forms and of recursive programs.
+    pub recovery: (Vec<Recovery>, Vec<Recovery>),
+    /// The corpus, if it is there.
+    pub corpus: Option<Corpus>,
+}
+
+impl J {
+    /// Runs it.
+    pub fn run(settings: &Settings, host: &Host) -> Result<J, Report> {
+        let load = crate::timing::least(3, || drop(Interpreter::new()));
+        let artefact = dmci::system::evaluator_ncg().len();
+        let sizes: &[usize] = if settings.quick { &[1, 100, 5000] } else { &[1, 100, 5000, 10_000] };
+        let most = sizes.iter().copied().max().unwrap_or(0);
+        let mut families = Vec::new();
+        let mut samples = Vec::new();
+        for recursive in [false, true] {
+            let programs = generate(most, recursive, 0);
+            for &n in sizes {
+                families.push(family(&programs[..n], recursive)?);
+            }
+            samples.push(programs);
+        }
+        let take = if settings.quick { 3 } else { 20 };
+        let arms = arms::run(&samples[0][..take], &samples[1][..take], host);
+        let searched = if settings.quick { 3 } else { 25 };
+        let budget = Duration::from_secs(if settings.quick { 2 } else { 30 });
+        let search = |list: &[Generated]| {
+            // A constant has no data to speak of.
+            let each = list.iter().enumerate().filter(|(_, p)| p.uses_input()).take(searched);
+            each.map(|(i, p)| recover(p, i as u64, budget)).collect::<Result<Vec<_>, Report>>()
+        };
+        let recovery = (search(&samples[0])?, search(&samples[1])?);
+        let corpus = (host.shared)("corpus.jsonl").map(|text| corpus(&text));
+        Ok(J { load, artefact, families, arms, recovery, corpus })
+    }
+}
+
+fn first_gradient(program: &Generated, x: f64) -> Option<(f64, Vec<f64>)> {
+    let text = Program::new(&program.scheme(&program.truth));
+    let run = RunOptions { bindings: vec![("x".into(), Datum::Real(x))], ..RunOptions::default() };
+    let found = Interpreter::shared().grad(&text, &GradOptions { run, ..GradOptions::default() });
+    found.ok().map(|g| (g.value, g.flat))
+}
+
+fn family(programs: &[Generated], recursive: bool) -> Result<Family, Report> {
+    let x = 1.25;
+    let texts: Vec<Program> = programs.iter().map(|p| Program::new(&p.scheme(&p.truth))).collect();
+    let run = RunOptions { bindings: vec![("x".into(), Datum::Real(x))], ..RunOptions::default() };
+    let options = GradOptions { run, ..GradOptions::default() };
+    // Other work on the machine disturbs the least of several rounds least; each chunk is timed by itself.
+    let mut found: Vec<Option<(f64, Vec<f64>)>> = vec![None; texts.len()];
+    let mut seconds = 0.0;
+    for (texts, found) in texts.chunks(100).zip(found.chunks_mut(100)) {
+        seconds += crate::timing::least(5, || {
+            for (text, found) in texts.iter().zip(found.iter_mut()) {
+                *found = Interpreter::shared().grad(text, &options).ok().map(|g| (g.value, g.flat));
+            }
+        });
+    }
+    let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs().max(1.0);
+    let mut covered = 0;
+    let mut error: f64 = 0.0;
+    for (i, (program, found)) in programs.iter().zip(&found).enumerate() {
+        let Some((value, gradient)) = found else { continue };
+        let fine = close(*value, program.value(x, &program.truth)) && gradient.iter().all(|g| g.is_finite());
+        covered += usize::from(fine && gradient.len() == program.truth.len());
+        if i % programs.len().div_ceil(50) == 0 {
+            error = error.max(difference(program, x, gradient));
+        }
+    }
+    let lines = programs.iter().map(Generated::lines).sum();
+    Ok(Family { recursive, programs: programs.len(), seconds, covered, error: Real(error), lines })
+}
+
+/// The largest difference between a gradient and central differences, beside its largest entry.
+fn difference(program: &Generated, x: f64, gradient: &[f64]) -> f64 {
+    let size = gradient.iter().fold(1.0, |m: f64, g| m.max(g.abs()));
+    let slope = |i: usize| {
+        let at = |by: f64| {
+            let mut p = program.truth.clone();
+            p[i] += by;
+            program.value(x, &p)
+        };
+        (at(1e-5) - at(-1e-5)) / 2e-5
+    };
+    gradient.iter().enumerate().map(|(i, g)| (g - slope(i)).abs() / size).fold(0.0, f64::max)
+}
+
+/// The programs of the corpus at their first examples, against the values and derivatives that it holds.
+fn corpus(text: &str) -> Corpus {
+    let mut corpus = Corpus { programs: 0, covered: 0, seconds: 0.0 };
+    for line in text.lines().filter(|l| !l.trim().is_empty()) {
+        let Ok(model) = serde_json::from_str::<serde_json::Value>(line) else { continue };
+        corpus.programs += 1;
+        let program = Program::new(model["source"].as_str().unwrap_or_default());
+        let names: Vec<String> = model["params"].as_object().into_iter().flatten().map(|(n, _)| n.clone()).collect();
+        let both = [&model["params"], &model["examples"][0]];
+        let entries = both.iter().flat_map(|v| v.as_object().into_iter().flatten());
+        let bindings: Bindings = entries.map(|(n, v)| (n.clone(), datum(v))).collect();
+        let run = RunOptions { bindings, ..RunOptions::default() };
+        let options = GradOptions { run, wrt: Wrt::Names(names), hessian: false };
+        let began = Instant::now();
+        let found = Interpreter::shared().grad(&program, &options);
+        corpus.seconds += began.elapsed().as_secs_f64();
+        let Ok(found) = found else { continue };
+        let close = |a: f64, b: f64| (a - b).abs() <= 1e-6 * b.abs().max(1e-6);
+        let expected = |v: &serde_json::Value| v.as_f64().unwrap_or(f64::NAN);
+        let value = close(found.value, expected(&model["expected"][0]));
+        let gradient = found.coordinates.iter().zip(&found.flat).all(|(name, g)| {
+            let wanted = &model["grad"][0][name];
+            wanted.is_null() || close(*g, expected(wanted))
+        });
+        corpus.covered += usize::from(value && gradient);
+    }
+    corpus
+}
+
+fn datum(value: &serde_json::Value) -> Datum {
+    match value {
+        serde_json::Value::Array(list) => Datum::list(list.iter().map(datum).collect()),
+        serde_json::Value::Number(n) if n.is_i64() => Datum::Integer(n.as_i64().unwrap_or(0)),
+        other => Datum::Real(other.as_f64().unwrap_or(f64::NAN)),
+    }
+}
+
+impl Experiment for J {
+    fn tables(&self) -> Vec<crate::table::Table> {
+        show::tables(self)
+    }
+
+    fn claims(&self) -> Vec<crate::table::Claim> {
+        show::claims(self)
+    }
+
+    fn figures(&self) -> Vec<crate::figure::Figure> {
+        show::figures(self)
+    }
+
+    fn hashes() -> Vec<(String, String)> {
+        let mut hash = dmci_fit::hash::Hash::default();
+        for recursive in [false, true] {
+            generate(100, recursive, 0).iter().for_each(|p| hash.add(p.scheme(&p.truth).as_bytes()));
+        }
+        vec![("the first 100 programs of both families".into(), hash.digits())]
+    }
+}

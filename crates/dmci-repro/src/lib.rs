@@ -1,0 +1,129 @@
+//! The paper's experiments, ours beside theirs: protocols, tables, claims, figures and result files.
+//!
+//! **Invariant:** nothing here touches files, the terminal or the network; what an experiment measures decides
+//! its tables, claims and figures alone, so that they can be made again from a result file.
+
+pub mod a;
+pub mod adam;
+pub mod d;
+pub mod descent;
+pub mod e;
+pub mod figure;
+pub mod fits;
+pub mod g;
+pub mod h;
+pub mod hand;
+pub mod i;
+pub mod j;
+pub mod numbers;
+pub mod predict;
+pub mod record;
+pub mod table;
+pub mod task;
+pub mod timing;
+pub mod torch;
+pub mod train;
+
+use dmci::Report;
+use figure::Figure;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use table::{Claim, Table};
+
+/// Precision, seeds and size of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Few seeds and small sizes.
+    pub quick: bool,
+    /// Single precision, as in the reference.
+    pub single: bool,
+    /// Only those runs that the paper completed.
+    pub paper_seeds: bool,
+}
+
+/// What experiments need from outside.
+pub struct Host<'a> {
+    /// Runs a Python script with JAX on an input and gives what it prints, or says why not.
+    pub python: &'a dyn Fn(&str, &str) -> Result<String, String>,
+    /// The text of a file of shared data, if there is one.
+    pub shared: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Host<'_> {
+    /// A host that has nothing.
+    pub fn nothing() -> Host<'static> {
+        Host { python: &|_, _| Err("there is no Python".into()), shared: &|_| None }
+    }
+}
+
+/// What an experiment measured, and what follows from it.
+pub trait Experiment: Serialize + DeserializeOwned {
+    /// The tables.
+    fn tables(&self) -> Vec<Table>;
+    /// The claims.
+    fn claims(&self) -> Vec<Claim>;
+    /// The figures.
+    fn figures(&self) -> Vec<Figure>;
+    /// Hashes of its programs and data, by name.
+    fn hashes() -> Vec<(String, String)>;
+}
+
+/// What came of an experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// What was measured.
+    pub measured: Value,
+    /// The tables.
+    pub tables: Vec<Table>,
+    /// The claims.
+    pub claims: Vec<Claim>,
+    /// The figures.
+    pub figures: Vec<Figure>,
+    /// Hashes of programs and data.
+    pub hashes: Vec<(String, String)>,
+}
+
+fn outcome<E: Experiment>(experiment: &E) -> Outcome {
+    let measured = serde_json::to_value(experiment).unwrap_or_default();
+    let (tables, claims, figures) = (experiment.tables(), experiment.claims(), experiment.figures());
+    Outcome { measured, tables, claims, figures, hashes: E::hashes() }
+}
+
+macro_rules! experiments {
+    ($($name:literal $type:ty, $title:literal;)*) => {
+        /// The experiments: their letters and what they ask.
+        pub const EXPERIMENTS: &[(&str, &str)] = &[$(($name, $title)),*];
+
+        /// Runs an experiment; `None` if there is none of that name.
+        pub fn run(name: &str, settings: &Settings, host: &Host) -> Option<Result<Outcome, Report>> {
+            match name {
+                $($name => Some(<$type>::run(settings, host).map(|e| outcome(&e))),)*
+                _ => None,
+            }
+        }
+
+        /// Tables, claims and figures from what was measured before.
+        pub fn rebuild(name: &str, measured: &Value) -> Result<Outcome, String> {
+            match name {
+                $($name => {
+                    let measured: $type = serde_json::from_value(measured.clone()).map_err(|e| e.to_string())?;
+                    Ok(outcome(&measured))
+                })*
+                _ => Err(format!("there is no experiment {name}")),
+            }
+        }
+    };
+}
+
+experiments! {
+    "a" a::A, "gradient fidelity: six programs, ten seeds, five methods";
+    "b" fits::B, "programs as a language model writes them: fifteen models, four methods";
+    "c" fits::C, "recursive models: eight models, four methods";
+    "d" d::D, "structural search: every candidate is a new program";
+    "e" e::E, "operators found by descent over soft choices";
+    "g" g::G, "programs composed of programs, and swapped while running";
+    "h" h::H, "many lanes at once, large models, populations, jax.vmap";
+    "i" i::I, "calibration with 6 to 126 parameters";
+    "j" j::J, "many distinct programs, each used once";
+}

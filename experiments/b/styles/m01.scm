@@ -1,0 +1,3 @@
+(params (k free 8.99))
+(let ((top (* k (* q1 q2))))
+  (/ top (* r r)))

@@ -1,0 +1,2 @@
+(params (epsilon free 0.45))
+(* epsilon (* c l))

@@ -1,0 +1,5 @@
+(params (alpha free 0.3))
+(letrec ((filter (lambda (y n)
+                   (cond ((= n 0) y)
+                         (else (filter (+ (* alpha x) (* (- 1.0 alpha) y)) (- n 1)))))))
+  (filter 0.0 8))
