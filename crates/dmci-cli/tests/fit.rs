@@ -536,6 +536,13 @@ fn a_posterior_is_sampled() {
     assert!((mean - 2.17).abs() < 0.8, "{json}");
     let draws = std::fs::read_to_string(space.path().join("draws.csv")).unwrap();
     assert!(draws.starts_with("chain,draw,m,sigma\n0,0,") && draws.lines().count() == 1201);
+    let archive = ["--tune", "300", "--out", "draws.npz", "--quiet"];
+    assert_eq!(dmci(&[&args[..], &archive].concat(), "", space.path()).code, 0);
+    let bytes = std::fs::read(space.path().join("draws.npz")).unwrap();
+    let table = dmci_fit::Table::from_bytes("draws.npz", &bytes, &[]).unwrap();
+    assert_eq!((table.rows, table.columns.len()), (4, 600), "a row for each chain, 300 draws of two numbers");
+    let first = draws.lines().nth(1).unwrap().split(',').nth(2).unwrap().parse::<f64>().unwrap();
+    assert_eq!(table.column("m0").unwrap().reals().unwrap()[0], first, "the same seed gives the same draws");
     let ran = dmci(&args, "", space.path());
     assert!(
         ran.stdout.starts_with("parameter  mean") && ran.stdout.contains("1200 draws of 4 chains"),
