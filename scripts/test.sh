@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The test command: formatting, lints, all tests with the documentation's examples, and fuzzing.
 #
-#   scripts/test.sh          everything that a change must pass, the Python package with NumPy too; at most 25
-#                            minutes on two cores
+#   scripts/test.sh          everything that a change must pass, the Python package with NumPy and the
+#                            experiments in the small too; at most 18 minutes on two cores
 #   scripts/test.sh --long   more generated programs, 10 minutes of fuzzing for each target, the
 #                            sampler, the conformance tests on Guile and MIT Scheme, the comparisons with faer
 #                            and JAX, the Python package with JAX, PyTorch, scikit-learn, OpenEvolve and
@@ -48,9 +48,7 @@ setup() { if [ $long = yes ]; then scripts/setup.sh --peers; else scripts/setup.
 # The sampler comes with a library that takes minutes to compile.
 tests() { cargo test --workspace --exclude dmci-sample --no-fail-fast 2>&1 | tee "$log"; }
 # The paper's experiments in the small, by the command that people use; their claims are printed, not enforced.
-experiments() {
-  cargo build --release --quiet -p dmci-cli && "${CARGO_TARGET_DIR:-target}/release/dmci" repro all --quick
-}
+experiments() { "${CARGO_TARGET_DIR:-target}/debug/dmci" repro all --quick; }
 sampler() { cargo test -p dmci-sample -p dmci-cli --features dmci-cli/sample 2>&1 | tee -a "$log"; }
 
 section "tools" setup
