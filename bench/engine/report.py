@@ -122,3 +122,20 @@ machine, and compiled by gcc.
 {casadi}
 """
     return text
+
+
+BEGIN, END = "<!-- made by bench/run.sh --publish -->", "<!-- end -->"
+
+
+def readme(text, record, batches):
+    """README.md with the summary of this run between its marks."""
+    used = [b for b in batches if b in record["mean"]]
+    table = [f"| value and gradient, speed as a multiple of JAX {record['jax']} | "
+             + " | ".join(f"{lanes_name(b)} lane{'s' if b > 1 else ''}" for b in used) + " |",
+             "|---|" + "---|" * len(used),
+             f"| geometric mean of {len({r['program'] for r in record['rows'] if r['gradient']})} programs | "
+             + " | ".join(f"{record['mean'][b]:.3g}" for b in used) + " |",
+             "| least | " + " | ".join(f"{record['worst'][b][0]:.2g} ({record['worst'][b][1]})" for b in used) + " |"]
+    start, end = text.index(BEGIN) + len(BEGIN), text.index(END)
+    picture = "![Speed of every program as a multiple of JAX, by the number of lanes](docs/speed.svg)"
+    return text[:start] + "\n" + "\n".join(table) + "\n\n" + picture + "\n" + text[end:]

@@ -28,7 +28,7 @@ def arguments():
     parser.add_argument("--values", action="store_true", help="values without gradients")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--dmci", help="the dmci command, for CasADi and the generated program")
-    parser.add_argument("--publish", action="store_true", help="write docs/speed.md and docs/speed.svg")
+    parser.add_argument("--publish", action="store_true", help="write docs/speed.md, docs/speed.svg and the table of README.md")
     return parser.parse_args()
 
 
@@ -218,6 +218,11 @@ def main():
             file.write(report.page(record, batches))
         with open(os.path.join(docs, "speed.svg"), "w") as file:
             file.write(report.picture(record, batches))
+        path = os.path.join(ARGS.root, "README.md")
+        with open(path) as file:
+            text = file.read()
+        with open(path, "w") as file:
+            file.write(report.readme(text, record, batches))
 
 
 if __name__ == "__main__":
