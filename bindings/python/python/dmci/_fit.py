@@ -287,11 +287,15 @@ class FitHandle:
         self._target = target
         self._plotted = plotted
         self._fit: Optional[Fit] = None
+        self._aborted = False
 
     def wait(self, timeout: Optional[float] = None) -> Fit:
         """The result, as soon as there is one; ``TimeoutError`` if it takes longer than so many seconds."""
-        if not self._native.wait(timeout):
-            raise TimeoutError(f"the fit has not ended after {timeout} seconds")
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self._native.wait(0.2 if deadline is None else min(0.2, max(deadline - time.monotonic(), 0.0))):
+            self._insist()
+            if deadline is not None and time.monotonic() >= deadline:
+                raise TimeoutError(f"the fit has not ended after {timeout} seconds")
         if self._fit is None:
             self._fit = _fit(self.model, self._native.result(), self._target, self._plotted)
         return self._fit
@@ -303,7 +307,13 @@ class FitHandle:
 
     def abort(self) -> None:
         """Ends it with the best so far, which :meth:`wait` then gives."""
+        self._aborted = True
         self._native.abort()
+
+    def _insist(self) -> None:
+        """Asks once more if there was no round yet: then the start is evaluated, which may take forever too."""
+        if self._aborted and self._native.inspect() is None:
+            self._native.abort()
 
     @property
     def done(self) -> bool:
@@ -409,7 +419,6 @@ def finish(handle: FitHandle, progress: Optional[bool]) -> Fit:
             meter.update(handle.inspect())
     except KeyboardInterrupt as interrupt:
         handle.abort()
-        handle._native.wait(None)
         meter.clear()
         try:
             return handle.wait()
