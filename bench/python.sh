@@ -14,7 +14,7 @@ target=${CARGO_TARGET_DIR:-$root/target}
 wheels=$target/wheels/bench
 rm -rf "$wheels"
 cd "$root/bindings/python"
-CARGO_TARGET_DIR=$target "$venv/bin/maturin" build --quiet --release --no-default-features --out "$wheels"
+CARGO_TARGET_DIR=$target "$venv/bin/maturin" build --quiet --profile quick --no-default-features --out "$wheels"
 "$venv/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$wheels"/dmci-*.whl
 cd "$target"
 exec "$venv/bin/python" "$root/bench/python/bench.py" "$root"

@@ -40,7 +40,7 @@ struct State {
 #[derive(Default)]
 struct Inner {
     now: Option<Now>,
-    result: Option<Result<Box<Fit>, Report>>,
+    result: Option<Result<Arc<Fit>, Report>>,
     /// What the callback raised.
     raised: Option<PyErr>,
     abort: bool,
@@ -227,7 +227,7 @@ pub fn start_fit(
         let ending = Ending(state);
         let state = &ending.0;
         let result = dmci_fit::fit(&problem, &options, &mut |progress| observe(state, progress, callback.as_ref()));
-        state.lock().result = Some(result.map(Box::new));
+        state.lock().result = Some(result.map(Arc::new));
         // Objects of Python may only be dropped with its lock.
         Python::try_attach(|_| drop(callback));
     };
@@ -313,21 +313,25 @@ impl Fitting {
         (String, String),
         Vec<(usize, f64, bool)>,
     )> {
-        let mut inner = self.state.lock();
-        if let Some(error) = inner.raised.take() {
+        // Objects of Python are made without the lock: making them may let other threads run.
+        let (raised, result) = {
+            let mut inner = self.state.lock();
+            (inner.raised.take(), inner.result.clone())
+        };
+        if let Some(error) = raised {
             return Err(error);
         }
-        let fit = match &inner.result {
+        let fit = match result {
             None => return Err(PyRuntimeError::new_err("the fit has not ended")),
-            Some(Err(report)) => return Err(of_report(py, report, "")),
+            Some(Err(report)) => return Err(of_report(py, &report, "")),
             Some(Ok(fit)) => fit,
         };
         let problem = &*self.problem;
-        let json = dmci_fit::to_json(problem, &self.options, fit).to_string();
-        let picture = dmci_fit::plot::Picture::of(problem, fit, None).map(|p| dmci_fit::plot::svg(&p));
+        let json = dmci_fit::to_json(problem, &self.options, &fit).to_string();
+        let picture = dmci_fit::plot::Picture::of(problem, &fit, None).map(|p| dmci_fit::plot::svg(&p));
         let predictions = [&fit.predictions, &fit.held_out_predictions].map(|list| PyArray1::from_slice(py, list));
         let rows = [&problem.training, &problem.held_out].map(|rows| rows.indices.clone());
-        let program = dmci_fit::with_starts(problem, fit).unwrap_or_default();
+        let program = dmci_fit::with_starts(problem, &fit).unwrap_or_default();
         let warnings = (fit.warnings.to_json().to_string(), fit.warnings.render(false));
         let svg = picture.unwrap_or_default();
         Ok((json, svg, predictions, rows, program, fit.was_interrupted(), warnings, fit.series.clone()))

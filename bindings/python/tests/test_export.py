@@ -114,6 +114,23 @@ def test_numpy(case):
     compare(numpy_call(loaded(source)), model, rows, unknown, theta, case)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("case", ["join", "loop", "paths", "matrices", "minmax"])
+def test_the_array_module_is_an_argument(case):
+    """Another module with the interface of NumPy, as CuPy has it."""
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    model, rows, unknown, theta, source = source_of(case, "numpy")
+    space = loaded(source)
+
+    def call(theta, rows):
+        value, gradient, known = space["value_and_grad"](list(theta), [rows], xp=jax.numpy)
+        assert isinstance(value, jax.Array)
+        return value, np.stack([np.broadcast_to(g, value.shape) for g in gradient], -1), known
+
+    compare(call, model, rows, unknown, theta, case)
+
+
 def c_call(source, name, params, folder):
     compiler = shutil.which("cc") or pytest.skip("there is no C compiler")
     (folder / "model.c").write_text(source)

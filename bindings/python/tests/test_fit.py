@@ -145,10 +145,10 @@ def test_control_c_gives_the_best_so_far_within_100_milliseconds():
 
 def test_control_c_stops_before_the_first_round_too():
     """One evaluation takes longer than anybody wants to wait: there is no best so far."""
-    model = Model("(params (a free 1.0)) (let loop ((l (list (* a x)))) (if (< (length l) 1e9) (loop (cons (* a x) l)) 1.0))")
+    model = Model("(params (a free 1.0)) (let loop ((i 0)) (if (< i 1e15) (loop (+ i 1)) (* a x)))")
     threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT)).start()
     began = time.monotonic()
-    with pytest.raises((KeyboardInterrupt, dmci.LimitError)):
+    with pytest.raises((KeyboardInterrupt, dmci.Error)):
         model.fit({"x": [1.0, 2.0], "y": [1.0, 1.0]}, "y", optimizer="adam")
     assert time.monotonic() - began < 5.0
 

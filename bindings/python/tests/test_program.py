@@ -143,6 +143,8 @@ def test_an_interpreter_of_its_own_and_evaluators(tmp_path):
     evaluator = tmp_path / "last.scm"
     evaluator.write_text("(define (evaluate forms env) (cdr (assq 'x env)))")
     assert dmci.run("(anything)", f"eval:{evaluator}", x=7) == 7
+    evaluator.write_text("(define (evaluate forms env) 8)")
+    assert dmci.run("(anything)", f"eval:{evaluator}", x=7) == 8, "the file is read again"
 
 
 def test_control_c_stops_a_run():

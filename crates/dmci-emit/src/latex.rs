@@ -155,8 +155,15 @@ fn formula(op: Op, args: &[&Formula]) -> Formula {
     };
     match op {
         Op::Same | Op::Stop | Op::Linear | Op::ToReal | Op::ToInt | Op::Counted => a.clone(),
-        Op::Add | Op::IntAdd => Formula(format!("{} + {}", a.0, b.at(Bind::Sum)), Bind::Sum),
+        Op::Add | Op::IntAdd => {
+            let least = if b.0.starts_with('-') { Bind::Product } else { Bind::Sum };
+            Formula(format!("{} + {}", a.0, b.at(least)), Bind::Sum)
+        }
         Op::Sub | Op::IntSub => Formula(format!("{} - {}", a.0, b.at(Bind::Product)), Bind::Sum),
+        // A negative number in front needs no parentheses of its own.
+        Op::Mul | Op::IntMul | Op::Gate | Op::Weigh if a.0.starts_with('-') && !a.0.contains(' ') => {
+            Formula(format!(r"{} \cdot {}", a.0, b.at(Bind::Product)), Bind::Sum)
+        }
         Op::Mul | Op::IntMul | Op::Gate | Op::Weigh => {
             Formula(format!(r"{} \cdot {}", a.at(Bind::Product), b.at(Bind::Product)), Bind::Product)
         }

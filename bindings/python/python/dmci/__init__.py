@@ -26,17 +26,21 @@ if TYPE_CHECKING:
         RunError,
         Span,
     )
-    from ._fit import Fit, FitHandle, Progress, Samples
-    from ._model import Model, Objective, Rows
+    from ._fit import Fit, FitHandle, Progress
+    from ._model import Model, Rows
+    from ._objective import Objective
     from ._program import Gradient, Interpreter, Outcome, Parameter, Program, Tape, check, load, run
+    from ._sample import Samples
     from ._values import Char, Dotted, Opaque, Symbol, Vector
 
 # What is asked for is loaded then: importing the package costs next to nothing.
 _WHERE = {
     "._errors": "DataError Diagnostic Error FileError FitError InternalError LimitError ProgramSyntaxError RunError Span",
-    "._fit": "Fit FitHandle Progress Samples",
-    "._model": "Model Objective Rows",
+    "._fit": "Fit FitHandle Progress",
+    "._model": "Model Rows",
+    "._objective": "Objective",
     "._program": "Gradient Interpreter Outcome Parameter Program Tape check load run",
+    "._sample": "Samples",
     "._values": "Char Dotted Opaque Symbol Vector",
 }
 _MODULES = {name: module for module, names in _WHERE.items() for name in names.split()}

@@ -287,11 +287,15 @@ class FitHandle:
         self._target = target
         self._plotted = plotted
         self._fit: Optional[Fit] = None
+        self._aborted = False
 
     def wait(self, timeout: Optional[float] = None) -> Fit:
         """The result, as soon as there is one; ``TimeoutError`` if it takes longer than so many seconds."""
-        if not self._native.wait(timeout):
-            raise TimeoutError(f"the fit has not ended after {timeout} seconds")
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self._native.wait(0.2 if deadline is None else min(0.2, max(deadline - time.monotonic(), 0.0))):
+            self._insist()
+            if deadline is not None and time.monotonic() >= deadline:
+                raise TimeoutError(f"the fit has not ended after {timeout} seconds")
         if self._fit is None:
             self._fit = _fit(self.model, self._native.result(), self._target, self._plotted)
         return self._fit
@@ -303,7 +307,13 @@ class FitHandle:
 
     def abort(self) -> None:
         """Ends it with the best so far, which :meth:`wait` then gives."""
+        self._aborted = True
         self._native.abort()
+
+    def _insist(self) -> None:
+        """Asks once more if there was no round yet: then the start is evaluated, which may take forever too."""
+        if self._aborted and self._native.inspect() is None:
+            self._native.abort()
 
     @property
     def done(self) -> bool:
@@ -409,7 +419,6 @@ def finish(handle: FitHandle, progress: Optional[bool]) -> Fit:
             meter.update(handle.inspect())
     except KeyboardInterrupt as interrupt:
         handle.abort()
-        handle._native.wait(None)
         meter.clear()
         try:
             return handle.wait()
@@ -419,49 +428,3 @@ def finish(handle: FitHandle, progress: Optional[bool]) -> Fit:
             raise
     meter.clear()
     return handle.wait()
-
-
-@dataclass(frozen=True)
-class Samples:
-    """Draws from a posterior, by chain, draw and number."""
-
-    names: List[str]
-    draws: Array
-    divergences: int
-    gradients: int
-
-    @property
-    def posterior(self) -> Dict[str, Array]:
-        """The draws of each number, by chain and draw, as ArviZ takes them."""
-        return {name: self.draws[:, :, i] for i, name in enumerate(self.names)}
-
-    def mean(self) -> Dict[str, float]:
-        """The means."""
-        return {name: float(values.mean()) for name, values in self.posterior.items()}
-
-    def to_arviz(self) -> Any:
-        """The draws for ArviZ: an ``InferenceData``, or a tree of datasets with ArviZ 1.0 and later."""
-        import arviz
-
-        try:
-            return arviz.from_dict({"posterior": self.posterior})
-        except (TypeError, ValueError):
-            return arviz.from_dict(posterior=self.posterior)
-
-
-def sample(
-    model: "Model", data: Any, target: Optional[str], chains: int, draws: int, tune: int, settings: Dict[str, Any]
-) -> Samples:
-    """Draws from the posterior of a model with a likelihood and priors."""
-    draw = getattr(_native, "draw", None)
-    if draw is None:
-        raise NotImplementedError("this build of dmci has no sampler: build the package with the feature sample")
-    columns = table_of(data)
-    starts = dict(model.constants)
-    starts.update({p.name: p.start for p in model.parameters})
-    settings = {**settings, "target": target, "start": starts}
-    seed = settings.pop("seed", None)
-    run = {**model._settings, **({} if seed is None else {"seed": seed})}
-    program = declared(model)
-    found = draw(program.name, program.text, columns, settings, make_options(model.mode, **run), chains, draws, tune)
-    return Samples(*found)

@@ -8,7 +8,6 @@ import json
 import os
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -20,12 +19,17 @@ from ._errors import Diagnostic, diagnostic, diagnostics_of
 ProgramLike = Union[str, "Program"]
 
 
-@functools.lru_cache(maxsize=256)
 def make_options(mode: str = "dmci", **settings: Any) -> _native.Options:
     """Options of a run; ``mode="eval:FILE"`` reads an evaluator of the user's own."""
     if mode.startswith("eval:"):
-        path = Path(mode[len("eval:") :])
-        return _native.Options("dmci", evaluator=(str(path), path.read_text(encoding="utf-8")), **settings)
+        path = mode[len("eval:") :]
+        with open(path, encoding="utf-8") as file:
+            return _native.Options("dmci", evaluator=(path, file.read()), **settings)
+    return _known_options(mode, **settings)
+
+
+@functools.lru_cache(maxsize=256)
+def _known_options(mode: str, **settings: Any) -> _native.Options:
     return _native.Options(mode, **settings)
 
 
@@ -245,8 +249,9 @@ class Program:
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes it: compiled if the name ends with ``.ncg``, else as text."""
-        path = Path(path)
-        path.write_bytes(self.compile() if path.suffix == ".ncg" else self.text.encode())
+        data = self.compile() if os.fspath(path).endswith(".ncg") else self.text.encode()
+        with open(path, "wb") as file:
+            file.write(data)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Program) and (self.text, self.name) == (other.text, other.name)
@@ -372,9 +377,9 @@ def check(program: ProgramLike, *names: str) -> List[Diagnostic]:
 
 def load(path: Union[str, "os.PathLike[str]"]) -> Program:
     """The program of a file: a text, or a compiled ``.ncg``."""
-    path = Path(path)
-    data = path.read_bytes()
-    if path.suffix == ".ncg" or _native.is_compiled(data):
+    with open(path, "rb") as file:
+        data = file.read()
+    if os.fspath(path).endswith(".ncg") or _native.is_compiled(data):
         name, text = _native.decompile(data)
         return Program(text, name)
-    return Program(data.decode("utf-8"), str(path))
+    return Program(data.decode("utf-8"), os.fspath(path))

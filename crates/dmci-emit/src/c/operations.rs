@@ -1,0 +1,186 @@
+//! Every operation as an expression of C, and the functions that C does not have.
+
+use dmci_ops::Op;
+use std::collections::BTreeSet;
+
+/// An operation on names. Functions of our own that it calls are noted in `used`.
+pub fn expression(op: Op, args: &[&str], used: &mut BTreeSet<&'static str>) -> String {
+    let arg = |i: usize| args.get(i).copied().unwrap_or("0");
+    let (a, b, c) = (arg(0), arg(1), arg(2));
+    let infix = |sign: &str| format!("{a} {sign} {b}");
+    let call = |name: &str| format!("{name}({})", args.join(", "));
+    let mut own = |name: &'static str| {
+        used.insert(name);
+        format!("d_{name}({})", args.join(", "))
+    };
+    match op {
+        Op::Same | Op::Stop | Op::Linear => a.to_string(),
+        Op::Add | Op::IntAdd => infix("+"),
+        Op::Sub | Op::IntSub => infix("-"),
+        Op::Mul | Op::IntMul => infix("*"),
+        Op::Div => infix("/"),
+        Op::Neg => format!("-{a}"),
+        Op::Abs => call("fabs"),
+        Op::Sign => own("sign"),
+        Op::Sqrt | Op::Root => call("sqrt"),
+        Op::Ratio => format!("{b} == 0.0 ? 0.0 : {a} / {b}"),
+        Op::Cbrt => call("cbrt"),
+        Op::Exp => call("exp"),
+        Op::Expm1 => call("expm1"),
+        Op::Log => call("log"),
+        Op::Log2 => call("log2"),
+        Op::Log10 => call("log10"),
+        Op::Log1p => call("log1p"),
+        Op::Sin => call("sin"),
+        Op::Cos => call("cos"),
+        Op::Tan => call("tan"),
+        Op::Asin => call("asin"),
+        Op::Acos => call("acos"),
+        Op::Atan => call("atan"),
+        Op::Atan2 => call("atan2"),
+        Op::Sinh => call("sinh"),
+        Op::Cosh => call("cosh"),
+        Op::Tanh => call("tanh"),
+        Op::Asinh => call("asinh"),
+        Op::Acosh => call("acosh"),
+        Op::Atanh => call("atanh"),
+        Op::Hypot => call("hypot"),
+        Op::Pow => call("pow"),
+        Op::PowBase => format!("{b} == 0.0 ? 0.0 : {b} * pow({a}, {b} - 1.0)"),
+        Op::PowExponent => format!("{a} == 0.0 && {b} > 0.0 ? 0.0 : pow({a}, {b}) * log({a})"),
+        Op::Erf => call("erf"),
+        Op::Erfc => call("erfc"),
+        Op::Gamma => call("tgamma"),
+        Op::Lgamma => call("lgamma"),
+        Op::Digamma => {
+            used.insert("polygamma");
+            format!("d_polygamma({a}, 0.0)")
+        }
+        Op::Polygamma => own("polygamma"),
+        Op::Sigmoid => own("sigmoid"),
+        Op::Softplus => own("softplus"),
+        Op::Relu => format!("{a} < 0.0 ? 0.0 : {a}"),
+        Op::Min => own("min"),
+        Op::Max => own("max"),
+        Op::Share => format!("{a} < {b} ? 1.0 : {a} > {b} ? 0.0 : {a} == {b} ? 0.5 : NAN"),
+        Op::Gate | Op::Weigh => format!("{b} == 0.0 ? 0.0 : {a} * {b}"),
+        Op::Counts => format!("{b} != 0.0 || isfinite({a}) ? 1.0 : 0.0"),
+        Op::Counted => format!("{b} != 0.0 || isfinite({a}) ? {a} : 0.0"),
+        Op::Floor => call("floor"),
+        Op::Ceiling => call("ceil"),
+        Op::Round => call("rint"),
+        Op::Truncate => call("trunc"),
+        Op::Quotient => format!("rint(({a} - fmod({a}, {b})) / {b})"),
+        Op::FloorQuotient => own("floor_quotient"),
+        Op::Remainder => call("fmod"),
+        Op::Modulo => own("modulo"),
+        Op::Lt | Op::IntLt => infix("<"),
+        Op::Le | Op::IntLe => infix("<="),
+        Op::Gt => infix(">"),
+        Op::Ge => infix(">="),
+        Op::Eq | Op::IntEq => infix("=="),
+        Op::Eqv => format!("({a} == {b} && !signbit({a}) == !signbit({b})) || (isnan({a}) && isnan({b}))"),
+        Op::IsInteger => format!("isfinite({a}) && trunc({a}) == {a}"),
+        Op::IntMin => format!("{a} < {b} ? {a} : {b}"),
+        Op::IntMax => format!("{a} > {b} ? {a} : {b}"),
+        Op::IntAbs => format!("{a} < 0 ? -{a} : {a}"),
+        Op::IntQuotient => format!("{b} == 0 ? 0 : {a} / {b}"),
+        Op::IntRemainder => format!("{b} == 0 ? 0 : {a} % {b}"),
+        Op::IntFloorQuotient => format!("{b} == 0 ? 0 : {a} / {b} - ({a} % {b} != 0 && ({a} < 0) != ({b} < 0))"),
+        Op::IntModulo => {
+            format!("{b} == 0 ? 0 : {a} % {b} + ({a} % {b} != 0 && ({a} % {b} < 0) != ({b} < 0) ? {b} : 0)")
+        }
+        Op::IntFits => format!("{a} < {limit} && {a} > -{limit}", limit = dmci_ops::INT_LIMIT),
+        Op::IntMulFits => format!("fabs((double){a} * (double){b}) < {}.0", dmci_ops::INT_LIMIT),
+        Op::IntDivides => format!("{b} != 0 && {a} % {b} == 0"),
+        Op::ToReal => format!("(double){a}"),
+        Op::ToInt => format!("fabs({a}) < 9.0e18 ? (int64_t){a} : 0"),
+        Op::IsInt => format!("trunc({a}) == {a} && fabs({a}) < {}.0", dmci_ops::INT_LIMIT),
+        Op::Not => format!("!{a}"),
+        Op::And => infix("&&"),
+        Op::Or => infix("||"),
+        Op::Select | Op::IntSelect | Op::BoolSelect => format!("{a} ? {b} : {c}"),
+    }
+}
+
+/// Functions that C does not have, by name.
+pub const HELPERS: &[(&str, &str)] = &[
+    ("sign", "static double d_sign(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x; }"),
+    (
+        "sigmoid",
+        "static double d_sigmoid(double x)
+{
+    const double e = exp(-fabs(x));
+    return x >= 0.0 ? 1.0 / (1.0 + e) : e / (1.0 + e);
+}",
+    ),
+    ("softplus", "static double d_softplus(double x) { return (x > 0.0 ? x : 0.0) + log1p(exp(-fabs(x))); }"),
+    ("min", "static double d_min(double x, double y) { return isnan(x) || x < y ? x : y; }"),
+    ("max", "static double d_max(double x, double y) { return isnan(x) || x > y ? x : y; }"),
+    (
+        "modulo",
+        "static double d_modulo(double x, double y)
+{
+    const double r = fmod(x, y);
+    return r != 0.0 && (r < 0.0) != (y < 0.0) ? r + y : r;
+}",
+    ),
+    (
+        "floor_quotient",
+        "static double d_floor_quotient(double x, double y)
+{
+    const double r = fmod(x, y), q = rint((x - r) / y);
+    return r != 0.0 && (r < 0.0) != (y < 0.0) ? q - 1.0 : q;
+}",
+    ),
+    (
+        "polygamma",
+        "/* The derivative of order n of digamma: a recurrence up to large arguments, then the asymptotic series; a
+ * reflection below zero for digamma alone. */
+static double d_polygamma(double x, double n)
+{
+    static const double bernoulli[10] = {1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0,
+        -691.0 / 2730.0, 7.0 / 6.0, -3617.0 / 510.0, 43867.0 / 798.0, -174611.0 / 330.0};
+    double sum = 0.0, sign, factorial = 1.0, term, power;
+    int k;
+    if (n == 0.0 && x <= 0.0) {
+        if (x == floor(x)) return NAN;
+        return d_polygamma(1.0 - x, 0.0) - 3.14159265358979323846 / tan(3.14159265358979323846 * x);
+    }
+    if (x <= 0.0 && x == floor(x)) return INFINITY;
+    sign = fmod(n, 2.0) == 0.0 ? -1.0 : 1.0;
+    for (k = 1; k <= (int)n; k++) factorial *= k;
+    for (; x < 20.0 + n; x += 1.0) sum += n == 0.0 ? -1.0 / x : sign * factorial / pow(x, n + 1.0);
+    if (n == 0.0) {
+        sum += log(x) - 0.5 / x;
+        power = x * x;
+        for (k = 0; k < 10; k++, power *= x * x) sum -= bernoulli[k] / (2.0 * (k + 1)) / power;
+        return sum;
+    }
+    sum += sign * (factorial / n / pow(x, n) + factorial / (2.0 * pow(x, n + 1.0)));
+    term = factorial * (n + 1.0) / 2.0 / pow(x, n + 2.0);
+    for (k = 0; k < 10; k++) {
+        sum += sign * bernoulli[k] * term;
+        term *= (n + 2.0 * k + 2.0) * (n + 2.0 * k + 3.0) / ((2.0 * k + 3.0) * (2.0 * k + 4.0)) / (x * x);
+    }
+    return sum;
+}",
+    ),
+    (
+        "history",
+        "/* The states of a loop, round by round, for the way back. */
+struct history { double *data; size_t count, room, at; };
+
+static int remember(struct history *past, size_t states)
+{
+    if (past->count == past->room) {
+        const size_t room = past->room ? 2 * past->room : 64;
+        double *data = realloc(past->data, room * (states ? states : 1) * sizeof(double));
+        if (!data) return 0;
+        past->data = data;
+        past->room = room;
+    }
+    return 1;
+}",
+    ),
+];
