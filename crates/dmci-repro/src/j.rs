@@ -102,10 +102,10 @@ fn family(programs: &[Generated], recursive: bool) -> Result<Family, Report> {
     let texts: Vec<Program> = programs.iter().map(|p| Program::new(&p.scheme(&p.truth))).collect();
     let run = RunOptions { bindings: vec![("x".into(), Datum::Real(x))], ..RunOptions::default() };
     let options = GradOptions { run, ..GradOptions::default() };
-    // Other work on the machine disturbs the least of several rounds least; each chunk is timed by itself.
+    // Other work on the machine disturbs the least of several rounds least; a few programs at a time are timed.
     let mut found: Vec<Option<(f64, Vec<f64>)>> = vec![None; texts.len()];
     let mut seconds = 0.0;
-    for (texts, found) in texts.chunks(100).zip(found.chunks_mut(100)) {
+    for (texts, found) in texts.chunks(5).zip(found.chunks_mut(5)) {
         seconds += crate::timing::least(5, || {
             for (text, found) in texts.iter().zip(found.iter_mut()) {
                 *found = Interpreter::shared().grad(text, &options).ok().map(|g| (g.value, g.flat));

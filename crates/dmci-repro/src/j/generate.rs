@@ -198,7 +198,7 @@ pub fn generate(n: usize, recursive: bool, seed: u64) -> Vec<Generated> {
     let mut refused = 0;
     while all.len() < n {
         generator.parameters = 0;
-        let tree = generator.tree(depth + refused / 20_000);
+        let tree = generator.tree(depth + refused / 400_000);
         let count = generator.parameters + usize::from(recursive);
         let truth: Vec<f64> = (0..count).map(|_| 0.2 + 1.3 * generator.torch.uniform()).collect();
         let program = Generated { tree, truth, recursive };
