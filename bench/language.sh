@@ -4,7 +4,7 @@
 #   bench/language.sh [--quick]
 #
 # Prints a table and writes bench/results/language.json (with --quick: language-quick.json).
-# Without Guile its column is left out. Steel comes from crates.io, in a workspace of its own.
+# Without Guile its column is left out. Steel is a crate, built in a workspace of its own.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 quick=
