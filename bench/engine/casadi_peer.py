@@ -20,6 +20,9 @@ OPERATIONS = {
 }
 
 
+MOST = 5000
+
+
 class Unknown(Exception):
     """An operation or a value that CasADi has nothing for."""
 
@@ -35,6 +38,8 @@ def graph(dmci, path, case):
     for name, value in case.fixed.items():
         command += ["--set", f"{name}={value}"]
     tape = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["tape"]
+    if tape.count("\n") > MOST:
+        raise Unknown(f"more than {MOST} operations, for which gcc takes minutes")
     values, leaves, output = {}, {}, None
     for line in tape.splitlines():
         words = line.split()
@@ -55,6 +60,8 @@ def graph(dmci, path, case):
 
 
 class CasadiPeer:
+    count = 0
+
     def __init__(self, dmci, path, case, folder):
         leaves, output = graph(dmci, path, case)
         params = ca.vertcat(*leaves[:len(case.params)])
@@ -64,7 +71,9 @@ class CasadiPeer:
         self.forms = {"vm": self.prepare(function, point)}
         generator = ca.CodeGenerator("f.c")
         generator.add(function)
-        source, library = generator.generate(folder + "/"), f"{folder}/f.so"
+        # A name of its own: what is loaded under a name stays.
+        CasadiPeer.count += 1
+        source, library = generator.generate(folder + "/"), f"{folder}/f{CasadiPeer.count}.so"
         subprocess.run(["gcc", "-O3", "-march=native", "-shared", "-fPIC", source, "-o", library], check=True)
         self.forms["gcc"] = self.prepare(ca.external("f", library), point)
 

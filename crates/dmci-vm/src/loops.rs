@@ -23,8 +23,9 @@ mod state;
 const BUDGET: i64 = 60_000;
 const ROUNDS: i64 = 6;
 
-/// Nodes after which rounds that took no decision on a traced number are taken for a loop.
-const LONG: usize = 4096;
+/// Nodes after which rounds that took no decision on a traced number are taken for a loop: as long as its code stays in
+/// the cache, a straight line is faster.
+const LONG: usize = 1 << 15;
 
 /// How often a loop may fail to be one before it is not tried any more.
 const PATIENCE: u32 = 6;
