@@ -90,11 +90,11 @@ impl Problem {
         let first = taken.len();
         taken.resize(first + points.len(), 0);
         let mut note = |batch: &Batch| {
-            let of_sets = batch.paths.chunks((batch.paths.len() / points.len()).max(1));
-            for (taken, paths) in taken[first..].iter_mut().zip(of_sets) {
+            let rows = batch.values.len() / self.outputs / points.len();
+            for (set, taken) in taken[first..].iter_mut().enumerate() {
                 // The steps of FNV, with a number for a byte.
-                let mix = |hash: u64, path: &u32| (hash ^ u64::from(*path)).wrapping_mul(0x100_0000_01b3);
-                *taken = paths.iter().fold(*taken, mix);
+                let mix = |hash: u64, path: u32| (hash ^ u64::from(path)).wrapping_mul(0x100_0000_01b3);
+                *taken = (set * rows..(set + 1) * rows).map(|lane| batch.path(lane)).fold(*taken, mix);
             }
         };
         let want = if need == Need::Loss { Want::Values } else { Want::Gradients };

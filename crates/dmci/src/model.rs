@@ -157,15 +157,22 @@ pub struct Batch {
     pub hessians: Vec<f64>,
     /// Lanes that failed, with what went wrong.
     pub failures: Vec<(usize, Box<Failure>)>,
-    /// The path that each lane took, as a hash of its decisions, which is the same in every process; `u32::MAX` for
-    /// a lane that was walked alone.
-    pub paths: Vec<u32>,
+    /// The path of each lane, or the one that all took.
+    paths: Vec<u32>,
     /// Lanes that were walked because there were too many paths.
     pub walked: usize,
     /// Lanes whose output was too much to be kept.
     pub unkept: usize,
     printed: Printed,
     work: Work,
+}
+
+impl Batch {
+    /// The path that a lane took, as a hash of its decisions, which is the same in every process; `u32::MAX` for
+    /// a lane that was walked alone.
+    pub fn path(&self, lane: usize) -> u32 {
+        if let [all] = self.paths[..] { all } else { self.paths[lane] }
+    }
 }
 
 /// How many models there were.

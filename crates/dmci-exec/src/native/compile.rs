@@ -52,7 +52,7 @@ impl Compiled {
 
     /// Compiles a plan that is a straight line for leaves and results in lists.
     pub(super) fn with_lists(plan: &Plan, layout: &Layout, lanes: usize) -> Option<Compiled> {
-        let rows = if layout.spots.contains(&None) { plan.leaves } else { 0 };
+        let rows = if layout.has_rows() { plan.leaves } else { 0 };
         Compiled::with_rows(plan, lanes, [0, rows, rows], &[], Some(layout))
     }
 
@@ -112,13 +112,13 @@ impl Compiled {
         (lanes + self.step - 1) & !(self.step - 1)
     }
 
-    /// Runs code that finds lists in the table in front of `spills`, over so many lanes from one on.
-    pub fn call_with_lists(
+    /// Runs code over so many lanes, a multiple of `step`, from one on. If it reads and writes lists, their addresses
+    /// are in the table in front of `spills`, and they have room for these lanes.
+    pub fn call(
         &self,
         at: usize,
         rows: &mut [u64],
-        from: usize,
-        lanes: usize,
+        (from, lanes): (usize, usize),
         failed: &mut [u32],
         spills: &mut [u64],
     ) {
@@ -126,24 +126,11 @@ impl Compiled {
         assert!(!self.guarded || failed.len() >= from + lanes);
         assert!(rows.len() >= self.rows * self.width && spills.len() * 8 >= self.spill_bytes);
         let rows = rows.as_mut_ptr().wrapping_add(from);
-        // SAFETY: as below; the caller has put the addresses of lists of so many lanes into the table.
+        // SAFETY: `at` is where a function of this type begins; it reads and writes the given rows
+        // up to the given lanes, guards of these lanes, lists, and spills, all of which are large enough.
         unsafe {
             let function: Function = std::mem::transmute(self.code.as_ptr().add(at));
             function(rows, rows.wrapping_add(lanes), failed.as_mut_ptr().wrapping_add(from), spills.as_mut_ptr());
-        }
-    }
-
-    /// Runs code over the first `lanes` lanes, which are a multiple of `step`.
-    pub fn call(&self, at: usize, rows: &mut [u64], lanes: usize, failed: &mut [u32], spills: &mut [u64]) {
-        assert!(lanes & (self.step - 1) == 0 && lanes <= self.width);
-        assert!(!self.guarded || failed.len() >= lanes);
-        assert!(rows.len() >= self.rows * self.width && spills.len() * 8 >= self.spill_bytes);
-        let rows = rows.as_mut_ptr();
-        // SAFETY: `at` is where a function of this type begins; it reads and writes the given rows
-        // up to the given lanes, guards of these lanes, and spills, all of which are large enough.
-        unsafe {
-            let function: Function = std::mem::transmute(self.code.as_ptr().add(at));
-            function(rows, rows.add(lanes), failed.as_mut_ptr(), spills.as_mut_ptr());
         }
     }
 }
@@ -208,7 +195,6 @@ impl Lowered {
             }
             pieces.push((Part::Step(i), end..end));
             start = end;
-            // What is in registers does not outlive a function.
             lowering.next_line();
         }
         lowering.store_results();
@@ -254,7 +240,7 @@ impl Plan {
     }
 }
 
-pub(super) fn is_straight(step: &Step) -> bool {
+fn is_straight(step: &Step) -> bool {
     matches!(
         step,
         Step::Leaf { .. }

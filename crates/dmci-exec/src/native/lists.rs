@@ -77,7 +77,8 @@ impl Layout {
         same.then_some(lists)
     }
 
-    fn has_rows(&self) -> bool {
+    /// Whether there are leaves in no list.
+    pub fn has_rows(&self) -> bool {
         self.spots.contains(&None)
     }
 }
@@ -129,7 +130,7 @@ impl Plan {
         for start in (0..lanes).step_by(code.lanes) {
             let n = code.lanes.min(lanes - start);
             let padded = code.padded(n);
-            if layout.has_rows() {
+            if code.rows > 0 {
                 for leaf in (0..layout.spots.len()).filter(|&leaf| layout.spots[leaf].is_none()) {
                     let row = &mut rows[leaf * code.width..][..padded];
                     let (row, padding) = row.split_at_mut(n);
@@ -190,6 +191,6 @@ impl Plan {
 
 fn run(code: &Compiled, rows: &mut Words, from: usize, lanes: usize, marks: &mut [u32], spills: &mut Words) {
     if let Some(Part::Code(at)) = code.parts.first() {
-        code.call_with_lists(*at, rows, from, lanes, marks, spills);
+        code.call(*at, rows, (from, lanes), marks, spills);
     }
 }

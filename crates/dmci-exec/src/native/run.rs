@@ -126,7 +126,7 @@ impl Plan {
         }
         for part in &code.parts {
             match *part {
-                Part::Code(at) => code.call(at, rows, padded, marks, spills),
+                Part::Code(at) => code.call(at, rows, (0, padded), marks, spills),
                 Part::Step(i) => {
                     for (mark, lane) in marks[..n].iter_mut().zip(0..) {
                         // Whatever the guard: a lane that has left must not run a loop.
@@ -156,7 +156,7 @@ impl Plan {
         let padded = code.padded(n);
         for part in &code.parts {
             match *part {
-                Part::Code(at) => code.call(at, frame.rows, padded, failed, spills),
+                Part::Code(at) => code.call(at, frame.rows, (0, padded), failed, spills),
                 Part::Step(i) => {
                     let Frame { rows, width, loops, scratch, .. } = &mut *frame;
                     let code = Some(&*code.bodies);

@@ -259,7 +259,7 @@ impl<'a> Call<'a> {
             return false;
         }
         path.used.store(self.call, Ordering::Relaxed);
-        paths.resize(count, path.fingerprint);
+        paths.resize(if work.left.is_empty() { 1 } else { count }, path.fingerprint);
         model.hits.fetch_add((count - work.left.len()) as u64, Ordering::Relaxed);
         if *origin == Origin::Reals {
             work.start = Some((model.id, changes, id, path));

@@ -60,6 +60,19 @@ impl Source<'_> {
     }
 }
 
+impl Source<'_> {
+    /// The list that a number is in, if there is one, and whether each set has its own, or each row.
+    fn list_of(&self, leaf: usize) -> Option<(List<'_>, bool)> {
+        match leaf.checked_sub(self.numbers) {
+            None => Some((List { numbers: self.params, stride: self.numbers, at: leaf }, true)),
+            Some(input) => {
+                let (numbers, at, stride) = self.numbers_of(input)?;
+                Some((List { numbers, stride, at }, false))
+            }
+        }
+    }
+}
+
 impl Leaves for Source<'_> {
     fn leaf(&self, lane: usize, leaf: usize) -> u64 {
         let (set, row) = self.lanes.of(lane);
@@ -83,12 +96,9 @@ impl Leaves for Source<'_> {
     }
 
     fn list(&self, leaf: usize) -> Option<List<'_>> {
-        let (numbers, at, stride, by_set) = match leaf.checked_sub(self.numbers) {
-            None => (self.params, leaf, self.numbers, true),
-            Some(input) => self.numbers_of(input).map(|(list, at, width)| (list, at, width, false))?,
-        };
+        let (list, by_set) = self.list_of(leaf)?;
         let own = self.lanes.paired || if by_set { self.lanes.rows == 1 } else { self.lanes.sets == 1 };
-        own.then_some(List { numbers, stride, at })
+        own.then_some(list)
     }
 
     fn gather(&self, which: Which<'_>, leaves: usize, rows: &mut [u64], width: usize) {
@@ -96,21 +106,12 @@ impl Leaves for Source<'_> {
         let mut leaf = 0;
         while leaf < leaves {
             // A list of numbers that each lane has for itself, if this is the first of them.
-            let (list, at, count, by_set) = match leaf.checked_sub(self.numbers) {
-                None => (self.params, leaf, self.numbers, true),
-                Some(input) => match self.numbers_of(input) {
-                    Some((list, at, count)) => (list, at, count, false),
-                    None => (&[] as &[f64], 0, 0, false),
-                },
-            };
-            let own = self.lanes.paired || if by_set { self.lanes.rows == 1 } else { self.lanes.sets == 1 };
             if let Which::Range(first, _) = which
-                && own
-                && at == 0
+                && let Some(List { numbers, stride: count, at: 0 }) = self.list(leaf)
                 && count > 1
                 && leaf + count <= leaves
             {
-                let (rows, list) = (&mut rows[leaf * width..], &list[first * count..]);
+                let (rows, list) = (&mut rows[leaf * width..], &numbers[first * count..]);
                 match count {
                     2 => apart::<2>(rows, width, list, n),
                     3 => apart::<3>(rows, width, list, n),
@@ -126,12 +127,8 @@ impl Leaves for Source<'_> {
     }
 
     fn fill(&self, which: Which<'_>, leaf: usize, row: &mut [u64]) {
-        let (list, at, width, by_set) = match leaf.checked_sub(self.numbers) {
-            None => (self.params, leaf, self.numbers, true),
-            Some(input) => match self.numbers_of(input) {
-                Some((list, at, width)) => (list, at, width, false),
-                None => return which.fill(row, |lane| self.leaf(lane, leaf)),
-            },
+        let Some((List { numbers: list, stride: width, at }, by_set)) = self.list_of(leaf) else {
+            return which.fill(row, |lane| self.leaf(lane, leaf));
         };
         let Lanes { sets, rows, paired } = self.lanes;
         let (of_this, of_other) = if by_set { (sets, rows) } else { (rows, sets) };
