@@ -343,6 +343,12 @@ class _Meter:
         if self.show and self.width:
             print("\r" + " " * self.width + "\r", end="", file=sys.stderr, flush=True)
 
+    def keep(self, last: Optional[Progress]) -> None:
+        """Who asked for progress sees where a fit ended that was over before the first look at it, too."""
+        self.update(last)
+        if self.show and self.width:
+            print(file=sys.stderr, flush=True)
+
 
 def start_fit(
     model: "Model", data: Any, target: Optional[str], callback: Optional[Callback], settings: Dict[str, Any]
@@ -426,5 +432,8 @@ def finish(handle: FitHandle, progress: Optional[bool]) -> Fit:
             if error.code == "E0409":
                 raise interrupt from error
             raise
-    meter.clear()
+    if progress:
+        meter.keep(handle.inspect())
+    else:
+        meter.clear()
     return handle.wait()
