@@ -2,10 +2,10 @@
 
 use crate::loops::LoopSpace;
 use crate::native::{Compiled, NativeSpace};
-use crate::plan::{Plan, Step, TensorKind, TensorStep};
+use crate::plan::{Plan, Slot, Step, TensorKind, TensorStep};
 use dmci_ops::linalg::Scratch;
 use dmci_ops::op::{canonical, single};
-use dmci_ops::{Layout, MAX_ARITY, Op, Tensor, Type};
+use dmci_ops::{Layout, Op, Tensor, Type};
 use rayon::prelude::*;
 use std::cell::RefCell;
 
@@ -167,7 +167,10 @@ impl Plan {
         let code = self.code_for(which.len());
         // Code has blocks of its own inside of these.
         let most = if code.is_some() { BLOCK } else { cached };
-        let width = most.min(which.len().next_multiple_of(4).max(4));
+        let width = match which.len() {
+            1 if self.dense => 1,
+            lanes => most.min(lanes.next_multiple_of(4).max(4)),
+        };
         let stride = self.outputs.max(1);
         let block = |((which, outputs), failed): ((&[usize], &mut [u64]), &mut [u32])| {
             WORKSPACE.with_borrow_mut(|workspace| {
@@ -292,12 +295,22 @@ impl Plan {
                 op.eval_lanes(target, args.map(|s| others.rows(s as usize, count)));
                 self.round(*op, target);
             }
-            TensorKind::Spread { op, rows } => {
-                for (row, from) in target.chunks_mut(width).zip(rows.iter()) {
-                    let args: [&[u64]; MAX_ARITY] = from.map(|s| &others.rows(s as usize, 1)[..n]);
-                    op.eval_lanes(&mut row[..n], args);
-                    self.round(*op, &mut row[..n]);
+            TensorKind::Spread { op, args } => {
+                let mut spread = std::mem::take(&mut scratch.spread);
+                for ((_, rows), spread) in args.iter().zip(&mut spread) {
+                    if let Some(rows) = rows {
+                        others.gather(rows, spread);
+                    }
                 }
+                // Operands beyond the arity are ignored but must be as long as the result.
+                let arity = op.operands().len();
+                let operand = |k: usize| match &args[if k < arity { k } else { 0 }] {
+                    (_, Some(_)) => &spread[if k < arity { k } else { 0 }][..],
+                    (s, None) => others.rows(*s as usize, count),
+                };
+                op.eval_lanes(target, [operand(0), operand(1), operand(2)]);
+                self.round(*op, target);
+                scratch.spread = spread;
             }
             TensorKind::Kernel { kernel, args } => {
                 let layout = Layout { width, lanes: n, single: self.single };
@@ -330,6 +343,16 @@ impl<'a> Rows<'a> {
         let (before, rest) = rows.split_at_mut(target * width);
         let (row, after) = rest.split_at_mut(count * width);
         (row, Rows { before, after, target, count, width })
+    }
+
+    /// Rows from all over, one after the other.
+    fn gather(&self, rows: &[Slot], into: &mut Vec<u64>) {
+        into.clear();
+        if self.width == 1 {
+            into.extend(rows.iter().map(|&s| self.rows(s as usize, 1)[0]));
+        } else {
+            rows.iter().for_each(|&s| into.extend_from_slice(self.rows(s as usize, 1)));
+        }
     }
 
     fn rows(&self, slot: usize, count: usize) -> &'a [u64] {

@@ -10,6 +10,7 @@ mod ir;
 mod line;
 mod lists;
 mod lower;
+mod one;
 mod packed;
 mod registers;
 mod run;

@@ -39,6 +39,10 @@ impl Plan {
         match *code {}
     }
 
+    pub(crate) fn run_one(&self, _: impl ExactSizeIterator<Item = f64>, _: &mut Target<'_>) -> Option<bool> {
+        None
+    }
+
     pub(crate) fn run_all(
         &self,
         _: usize,

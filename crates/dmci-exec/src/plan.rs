@@ -71,10 +71,11 @@ pub(crate) enum TensorKind {
         op: Op,
         args: [Slot; MAX_ARITY],
     },
-    /// An operation element by element: for each element, the rows of its operands.
+    /// An operation element by element on values of which some have fewer elements: for each operand that does, the
+    /// row that each element of the result takes from it.
     Spread {
         op: Op,
-        rows: Arc<[[Slot; MAX_ARITY]]>,
+        args: [(Slot, Option<Arc<[Slot]>>); MAX_ARITY],
     },
     Kernel {
         kernel: Kernel,
@@ -106,12 +107,19 @@ pub struct Plan {
     pub(crate) slots: usize,
     pub(crate) leaves: usize,
     pub(crate) outputs: usize,
+    /// Operations on single numbers that a lane needs, roughly.
+    pub(crate) work: usize,
+    /// Whether nearly all of them are done by kernels on tensors.
+    pub(crate) dense: bool,
     pub(crate) single: bool,
     pub(crate) native: Native,
 }
 
 /// Rounds of a loop that work is estimated for.
 const USUAL_ROUNDS: usize = 100;
+
+/// Operations on tensors for each other step from which on a plan is about tensors.
+const DENSE: usize = 16;
 
 /// Rows that are free, by the number of them that belong together.
 #[derive(Default)]
@@ -231,8 +239,7 @@ impl Plan {
 
     /// Operations on single numbers that a lane needs, roughly; how often loops run is not known.
     pub fn work(&self) -> usize {
-        let loops = self.loops.iter().map(|l| USUAL_ROUNDS * l.body.work()).sum::<usize>();
-        self.steps.len() + self.tensors.iter().map(|t| 4 * t.shape.len()).sum::<usize>() + loops
+        self.work
     }
 
     /// Rows that are worked on together.
@@ -377,7 +384,12 @@ impl<'a> Planner<'a> {
     }
 
     fn finish(self, steps: Vec<Step>) -> Plan {
+        let loops = self.loops.iter().map(|l| USUAL_ROUNDS * l.body.work).sum::<usize>();
+        let tensors = self.tensors.iter().map(|t| 4 * t.shape.len()).sum::<usize>();
+        let scalars = steps.len() - self.tensors.len();
         Plan {
+            work: steps.len() + tensors + loops,
+            dense: tensors > DENSE * scalars + loops,
             steps,
             tensors: self.tensors,
             loops: self.loops,
@@ -444,16 +456,14 @@ impl<'a> Planner<'a> {
                 if shape.is_scalar() {
                     return Step::Op { op, d, args: from };
                 }
-                let shapes = args[..n].iter().map(|&a| self.tape.shape(a));
-                let kind = if shapes.clone().all(|s| s.len() == shape.len()) {
+                let shapes = args.map(|a| self.tape.shape(a));
+                let is_whole = |k: usize| k >= n || shapes[k].len() == shape.len();
+                let kind = if (0..n).all(is_whole) {
                     TensorKind::Wide { op, args: from }
                 } else {
-                    let mut rows = vec![[0; MAX_ARITY]; shape.len()];
-                    for (k, s) in shapes.enumerate() {
-                        rows.iter_mut().zip(s.spread(shape)).for_each(|(row, e)| row[k] = from[k] + e as Slot);
-                    }
-                    rows.iter_mut().for_each(|row| (n..MAX_ARITY).for_each(|k| row[k] = row[0]));
-                    TensorKind::Spread { op, rows: rows.into() }
+                    let rows = |k: usize| shapes[k].spread(shape).map(|e| from[k] + e as Slot).collect();
+                    let args = [0, 1, 2].map(|k| (from[k], (!is_whole(k)).then(|| rows(k))));
+                    TensorKind::Spread { op, args }
                 };
                 self.tensor(d, shape, kind)
             }

@@ -172,6 +172,13 @@ impl Staged {
         done
     }
 
+    /// Runs one lane with these numbers for its leaves and gives its results to the target. False if that must be done
+    /// in another way: there is no machine code for it, the target takes other results, or the lane leaves the path.
+    pub fn run_one(&self, numbers: impl ExactSizeIterator<Item = f64>, mut target: Target<'_>) -> bool {
+        let is_whole = self.sets.is_none() && self.rows.is_none() && target.width() == self.outputs();
+        is_whole && self.lanes.plan.run_one(numbers, &mut target) == Some(true)
+    }
+
     #[allow(clippy::too_many_arguments)]
     fn run_all_stages(
         &self,

@@ -37,6 +37,14 @@ impl<'a> Target<'a> {
         (Target { lists: [a.0, b.0, c.0] }, Target { lists: [a.1, b.1, c.1] })
     }
 
+    /// Gives the results of one lane, which are so many words apart.
+    pub(crate) fn put_one(&mut self, results: &[u64], apart: usize) {
+        let mut results = results.iter().step_by(apart);
+        for (list, width) in &mut self.lists {
+            list[..*width].iter_mut().zip(&mut results).for_each(|(place, &bits)| *place = f64::from_bits(bits));
+        }
+    }
+
     /// Gives the results of some neighbours: a row of them for each result.
     pub(crate) fn put<'r>(&mut self, first: usize, row: impl Fn(usize) -> &'r [u64]) {
         let mut k = 0;

@@ -1,7 +1,10 @@
 //! Operations on whole tensors. Element `e` of lane `l` is at `e * width + l`; one lane alone has
 //! width 1. Whatever the layout, each element is computed by the same operations in the same order.
 
-use crate::linalg::{self, Scratch};
+use crate::linalg::{Room, Scratch};
+use crate::matmul::matmul;
+#[cfg(target_arch = "x86_64")]
+use crate::real::has_wide_fma;
 use crate::shape::Shape;
 
 /// An operation on tensors. Index maps are given by number.
@@ -81,7 +84,8 @@ pub struct Layout {
     pub single: bool,
 }
 
-fn canonical(x: f64) -> u64 {
+#[inline(always)]
+pub(crate) fn canonical(x: f64) -> u64 {
     if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }
 }
 
@@ -134,9 +138,46 @@ impl Kernel {
         layout: Layout,
         scratch: &mut Scratch,
     ) {
+        #[cfg(target_arch = "x86_64")]
+        if has_wide_fma() {
+            // SAFETY: the processor has what the function was compiled for.
+            return unsafe { self.run_wide(out, shape, args, maps, layout, scratch) };
+        }
+        self.run_on(out, shape, args, maps, layout, scratch);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    fn run_wide(
+        self,
+        out: &mut [u64],
+        shape: Shape,
+        args: [Tensor<'_>; 2],
+        maps: &[std::sync::Arc<[u32]>],
+        layout: Layout,
+        scratch: &mut Scratch,
+    ) {
+        self.run_on(out, shape, args, maps, layout, scratch);
+    }
+
+    #[inline(always)]
+    fn run_on(
+        self,
+        out: &mut [u64],
+        shape: Shape,
+        args: [Tensor<'_>; 2],
+        maps: &[std::sync::Arc<[u32]>],
+        layout: Layout,
+        scratch: &mut Scratch,
+    ) {
         let [a, b] = args;
         let (w, n) = (layout.width, layout.lanes);
         match self {
+            Kernel::Take(map) if w == 1 => {
+                for (to, &from) in out.iter_mut().zip(maps[map as usize].iter()) {
+                    *to = if from == NONE { 0 } else { a.bits[from as usize] };
+                }
+            }
             Kernel::Take(map) => {
                 for (e, &from) in maps[map as usize].iter().enumerate() {
                     if from == NONE {
@@ -181,58 +222,84 @@ impl Kernel {
             }
             Kernel::MatMul { ta, tb, m, k, n: columns } => {
                 let sizes = [m as usize, k as usize, columns as usize];
+                let (operands, turned) = ([a.bits, b.bits], &mut scratch.turned);
                 if layout.single {
-                    matmul::<true>(out, a.bits, b.bits, sizes, (ta, tb), layout);
+                    matmul::<true>(out, operands, sizes, (ta, tb), layout, turned);
                 } else {
-                    matmul::<false>(out, a.bits, b.bits, sizes, (ta, tb), layout);
+                    matmul::<false>(out, operands, sizes, (ta, tb), layout, turned);
                 }
             }
-            _ if layout.single => self.lane_by_lane::<true>(out, shape, args, layout, scratch),
-            _ => self.lane_by_lane::<false>(out, shape, args, layout, scratch),
+            _ if layout.single => self.by_groups::<true>(out, shape, args, layout, scratch),
+            _ => self.by_groups::<false>(out, shape, args, layout, scratch),
         }
     }
 
-    /// Kernels with decisions of their own in each lane: one lane at a time, gathered and spread again.
-    fn lane_by_lane<const S: bool>(
+    /// Kernels with decisions of their own in each lane: four lanes at a time, gathered and spread again.
+    #[inline(always)]
+    fn by_groups<const S: bool>(
+        self,
+        out: &mut [u64],
+        shape: Shape,
+        args: [Tensor<'_>; 2],
+        Layout { width, lanes, .. }: Layout,
+        scratch: &mut Scratch,
+    ) {
+        let whole = if width % 4 == 0 { lanes.next_multiple_of(4) } else { lanes / 4 * 4 };
+        for lane in (0..whole).step_by(4) {
+            self.group::<S, 4>(out, shape, args, (width, lane), &mut scratch.four);
+        }
+        for lane in whole..lanes {
+            self.group::<S, 1>(out, shape, args, (width, lane), &mut scratch.one);
+        }
+    }
+
+    #[inline(always)]
+    fn group<const S: bool, const L: usize>(
         self,
         out: &mut [u64],
         shape: Shape,
         [a, b]: [Tensor<'_>; 2],
-        Layout { width, lanes, .. }: Layout,
-        scratch: &mut Scratch,
+        (width, lane): (usize, usize),
+        room: &mut Room<L>,
     ) {
         let rows = match a.shape {
             Shape::Matrix(n, _) => n as usize,
             _ => 1,
         };
-        let [mut x, mut y, mut z] = std::mem::take(&mut scratch.lane);
-        for (list, len) in [(&mut x, a.shape.len()), (&mut y, b.shape.len()), (&mut z, shape.len())] {
-            list.clear();
-            list.resize(len, 0.0);
-        }
-        let gather = |to: &mut [f64], from: &[u64], l: usize| {
-            to.iter_mut().enumerate().for_each(|(e, v)| *v = f64::from_bits(from[e * width + l]));
-        };
-        for l in 0..lanes {
-            gather(&mut x, a.bits, l);
-            match self {
-                Kernel::Solve { transposed } => {
-                    gather(&mut y, b.bits, l);
-                    if transposed {
-                        transpose_square(&mut x, rows);
-                    }
-                    linalg::solve::<S>(&mut z, &x, &y, rows, y.len() / rows.max(1), scratch);
+        let read = |into: &mut Vec<[f64; L]>, from: Tensor<'_>| {
+            into.clear();
+            into.resize(from.shape.len(), [0.0; L]);
+            for (e, x) in into.iter_mut().enumerate() {
+                let bits = &from.bits[e * width + lane..][..L];
+                for l in 0..L {
+                    x[l] = f64::from_bits(bits[l]);
                 }
-                Kernel::Inverse => linalg::inverse::<S>(&mut z, &x, rows, scratch),
-                Kernel::Det => z[0] = linalg::determinant::<S>(&x, rows, scratch),
-                Kernel::LogDet => z[0] = linalg::log_determinant::<S>(&x, rows, scratch),
-                Kernel::Cofactor => linalg::cofactors::<S>(&mut z, &x, rows, scratch),
-                Kernel::Cholesky => linalg::cholesky::<S>(&mut z, &x, rows),
-                _ => {}
             }
-            z.iter().enumerate().for_each(|(e, &v)| out[e * width + l] = canonical(v));
+        };
+        read(&mut room.a, a);
+        room.result.clear();
+        room.result.resize(shape.len(), [0.0; L]);
+        match self {
+            Kernel::Solve { transposed } => {
+                read(&mut room.b, b);
+                if transposed {
+                    transpose_square(&mut room.a, rows);
+                }
+                room.solve::<S>(rows, b.shape.len() / rows.max(1));
+            }
+            Kernel::Inverse => room.inverse::<S>(rows),
+            Kernel::Det => room.determinant::<S>(rows),
+            Kernel::LogDet => room.log_determinant::<S>(rows),
+            Kernel::Cofactor => room.cofactors::<S>(rows),
+            Kernel::Cholesky => room.cholesky::<S>(rows),
+            _ => {}
         }
-        scratch.lane = [x, y, z];
+        for (e, x) in room.result.iter().enumerate() {
+            let bits = &mut out[e * width + lane..][..L];
+            for l in 0..L {
+                bits[l] = canonical(x[l]);
+            }
+        }
     }
 }
 
@@ -244,7 +311,7 @@ fn sorting(order: &mut Vec<usize>, descending: bool, n: usize, key: impl Fn(usiz
     order.sort_by(|&i, &j| if descending { compare(key(j), key(i)) } else { compare(key(i), key(j)) });
 }
 
-fn transpose_square(x: &mut [f64], n: usize) {
+fn transpose_square<T>(x: &mut [T], n: usize) {
     for i in 0..n {
         for j in 0..i {
             x.swap(i * n + j, j * n + i);
@@ -276,34 +343,5 @@ fn put(
     }
     for (e, _) in written.iter().enumerate().filter(|(_, written)| !**written) {
         out[e * w..][..n].fill(0);
-    }
-}
-
-fn matmul<const S: bool>(
-    out: &mut [u64],
-    a: &[u64],
-    b: &[u64],
-    [m, k, n]: [usize; 3],
-    (ta, tb): (bool, bool),
-    Layout { width: w, lanes, .. }: Layout,
-) {
-    let fit = |x: f64| if S { x as f32 as f64 } else { x };
-    let at = |i: usize, p: usize| if ta { p * m + i } else { i * k + p };
-    let bt = |p: usize, j: usize| if tb { j * k + p } else { p * n + j };
-    for i in 0..m {
-        for j in 0..n {
-            let row = &mut out[(i * n + j) * w..][..lanes];
-            if k == 0 {
-                row.fill(0);
-            }
-            for p in 0..k {
-                let (x, y) = (&a[at(i, p) * w..][..lanes], &b[bt(p, j) * w..][..lanes]);
-                for ((o, &x), &y) in row.iter_mut().zip(x).zip(y) {
-                    let product = fit(f64::from_bits(x) * f64::from_bits(y));
-                    *o = (if p == 0 { product } else { fit(f64::from_bits(*o) + product) }).to_bits();
-                }
-            }
-            row.iter_mut().for_each(|o| *o = canonical(f64::from_bits(*o)));
-        }
     }
 }

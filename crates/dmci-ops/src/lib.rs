@@ -5,10 +5,14 @@
 //!
 //! **Invariant:** this crate does not know values, heaps or programs.
 
+#[macro_use]
+mod pieces;
+
 pub mod arith;
 pub mod derivative;
 mod kernel;
 pub mod linalg;
+mod matmul;
 pub mod op;
 pub mod real;
 mod shape;

@@ -8,6 +8,7 @@ mod kernels;
 mod lane;
 mod loops;
 mod masks;
+mod packed;
 pub mod passes;
 mod rebuild;
 mod recorder;

@@ -8,6 +8,7 @@
 //! finite to what does not count (see `masks`).
 
 use crate::masks::Masks;
+use crate::packed::Packed;
 use crate::recorder::Recorder;
 use crate::tape::{LoopKind, Node, NodeId, Tape};
 use dmci_ops::derivative::{contribution, is_weighed, passes_zero};
@@ -15,7 +16,7 @@ use dmci_ops::op::single;
 use dmci_ops::{Build, MAX_ARITY, Op, Shape, Type};
 
 /// What the pass works on.
-trait Sweep: Build {
+pub(crate) trait Sweep: Build {
     fn tape(&self) -> &Tape;
     /// A node as the builder knows it.
     fn value(&self, node: NodeId) -> Self::Id;
@@ -143,21 +144,22 @@ pub(crate) fn dependents(tape: &Tape, wanted: &[NodeId], last: NodeId) -> (usize
 /// An adjoint under construction. A lane that does not take an arm of a decision gets nothing from
 /// it: then the adjoint is only there where a boolean is true, and anything elsewhere.
 #[derive(Clone, Copy)]
-struct Adjoint<Id> {
-    sum: Id,
+pub(crate) struct Adjoint<Id> {
+    pub sum: Id,
     /// Where it is there; everywhere if `None`.
-    present: Option<Id>,
+    pub present: Option<Id>,
     /// Its mask, by number, if it has one: see `masks`.
-    mask: Option<usize>,
+    pub mask: Option<usize>,
 }
 
 /// The pass itself.
-struct Pass<'a, B: Sweep> {
-    b: &'a mut B,
-    first: usize,
+pub(crate) struct Pass<'a, B: Sweep> {
+    pub(crate) b: &'a mut B,
+    pub(crate) first: usize,
     depends: Vec<bool>,
-    adjoints: Vec<Option<Adjoint<B::Id>>>,
-    masks: Masks<B::Id>,
+    pub(crate) adjoints: Vec<Option<Adjoint<B::Id>>>,
+    pub(crate) masks: Masks<B::Id>,
+    pub(crate) packed: Packed<B::Id>,
 }
 
 fn sweep<B: Sweep>(b: &mut B, output: NodeId, wanted: &[NodeId]) -> Vec<Option<B::Id>> {
@@ -197,7 +199,7 @@ impl<'a, B: Sweep> Pass<'a, B> {
     fn new(b: &'a mut B, wanted: &[NodeId], last: NodeId) -> Self {
         let (first, depends) = dependents(b.tape(), wanted, last);
         let masks = Masks::new(depends.len());
-        Pass { b, first, adjoints: vec![None; depends.len()], depends, masks }
+        Pass { b, first, adjoints: vec![None; depends.len()], depends, masks, packed: Packed::default() }
     }
 
     /// Goes back to the first wanted node; gives what the wanted ones have got.
@@ -209,6 +211,7 @@ impl<'a, B: Sweep> Pass<'a, B> {
         }
         for i in (0..self.depends.len()).rev() {
             let id = NodeId((self.first + i) as u32);
+            self.unpack(id);
             if let Some(g) = self.adjoints[i]
                 && !is_wanted[i]
             {
@@ -217,6 +220,7 @@ impl<'a, B: Sweep> Pass<'a, B> {
                 self.loop_node(id);
             }
         }
+        wanted.iter().for_each(|&n| self.unpack(n));
         let of = |n: &NodeId| {
             let adjoint = self.adjoints.get((n.0 as usize).checked_sub(self.first)?).copied().flatten()?;
             Some(Part { sum: adjoint.sum, present: adjoint.present })
@@ -248,6 +252,7 @@ impl<'a, B: Sweep> Pass<'a, B> {
             return;
         }
         for (k, &operand) in operands.iter().enumerate().skip(states) {
+            self.unpack(operand);
             let at = (operand.0 as usize).checked_sub(self.first);
             parts[k] = at.and_then(|at| self.adjoints.get(at).copied().flatten()).map(part);
         }
@@ -274,7 +279,8 @@ impl<'a, B: Sweep> Pass<'a, B> {
     fn node(&mut self, y: NodeId, g: Adjoint<B::Id>) {
         self.b.begin(y);
         let i = y.0 as usize;
-        match self.b.tape().nodes[i] {
+        let node = self.b.tape().nodes[i];
+        match node {
             Node::Op(op, args) => {
                 let n = op.operands().len();
                 let result = self.b.value(y);
@@ -298,6 +304,7 @@ impl<'a, B: Sweep> Pass<'a, B> {
                     self.add(arg, Adjoint { sum, present: g.present, mask });
                 }
             }
+            Node::Pack { .. } if self.add_packed(y, g) => {}
             Node::Kernel(..) | Node::Pack { .. } => {
                 for k in 0..self.b.tape().operands(i).len() {
                     let arg = self.b.tape().operands(i)[k];
@@ -316,7 +323,7 @@ impl<'a, B: Sweep> Pass<'a, B> {
         }
     }
 
-    fn depends_on(&self, id: NodeId) -> bool {
+    pub(crate) fn depends_on(&self, id: NodeId) -> bool {
         (id.0 as usize).checked_sub(self.first).is_some_and(|at| self.depends.get(at) == Some(&true))
     }
 
@@ -347,7 +354,7 @@ impl<'a, B: Sweep> Pass<'a, B> {
     }
 
     /// The operands of a selection.
-    fn selection(&self, id: NodeId) -> Option<[NodeId; MAX_ARITY]> {
+    pub(crate) fn selection(&self, id: NodeId) -> Option<[NodeId; MAX_ARITY]> {
         match self.b.tape().nodes[id.0 as usize] {
             Node::Op(Op::Select, args) => Some(args),
             _ => None,
@@ -356,6 +363,7 @@ impl<'a, B: Sweep> Pass<'a, B> {
 
     fn accumulate(&mut self, id: NodeId, part: Adjoint<B::Id>) {
         let Some(at) = (id.0 as usize).checked_sub(self.first).filter(|&at| self.depends[at]) else { return };
+        self.unpack(id);
         self.masks.arrive(self.b, at, part.mask);
         self.adjoints[at] = Some(match self.adjoints[at] {
             None => part,
@@ -364,7 +372,7 @@ impl<'a, B: Sweep> Pass<'a, B> {
     }
 
     /// The sum where both are there, otherwise the one that is.
-    fn joined(&mut self, old: Adjoint<B::Id>, new: Adjoint<B::Id>) -> Adjoint<B::Id> {
+    pub(crate) fn joined(&mut self, old: Adjoint<B::Id>, new: Adjoint<B::Id>) -> Adjoint<B::Id> {
         let both = self.b.op(Op::Add, &[old.sum, new.sum]);
         let with_new = match old.present {
             None => both,

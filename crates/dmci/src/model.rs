@@ -196,6 +196,8 @@ pub struct Model {
     recordings: AtomicU64,
     calls: AtomicU64,
     hits: AtomicU64,
+    /// Calls for one lane that ran on the path of the call before: they are not in `calls` and `hits`.
+    singles: AtomicU64,
     decisions: Mutex<Decisions>,
 }
 
@@ -242,6 +244,7 @@ impl Model {
             recordings: AtomicU64::new(0),
             calls: AtomicU64::new(0),
             hits: AtomicU64::new(0),
+            singles: AtomicU64::new(0),
             decisions: Mutex::default(),
         }
     }
@@ -254,10 +257,11 @@ impl Model {
     /// What the model has done so far.
     pub fn statistics(&self) -> Statistics {
         let store = self.paths.read().unwrap_or_else(|e| e.into_inner());
+        let singles = self.singles.load(Ordering::Relaxed);
         Statistics {
-            calls: self.calls.load(Ordering::Relaxed),
+            calls: singles + self.calls.load(Ordering::Relaxed),
             recordings: self.recordings(),
-            hits: self.hits.load(Ordering::Relaxed),
+            hits: singles + self.hits.load(Ordering::Relaxed),
             paths: store.len(),
             evicted: store.evicted(),
         }

@@ -135,9 +135,9 @@ impl Compiled {
     }
 }
 
-/// Lanes from one row to the next: rows do not begin at the same place of a page.
+/// Lanes from one row to the next: long rows do not begin at the same place of a page.
 fn width_for(lanes: usize) -> usize {
-    if lanes <= 4 { lanes } else { lanes + 8 }
+    if lanes <= 8 { lanes } else { lanes + 8 }
 }
 
 /// A plan as instructions: parts with the instructions of each.
@@ -258,8 +258,15 @@ fn tensor_reads(step: &TensorStep) -> Vec<(Slot, u32)> {
     match &step.kind {
         TensorKind::Constant(_) => Vec::new(),
         TensorKind::Wide { op, args } => args[..op.operands().len()].iter().map(|&s| (s, count)).collect(),
-        TensorKind::Spread { op, rows } => {
-            rows.iter().flat_map(|row| row[..op.operands().len()].iter().map(|&s| (s, 1))).collect()
+        TensorKind::Spread { op, args } => {
+            let mut reads = Vec::new();
+            for (s, rows) in &args[..op.operands().len()] {
+                match rows {
+                    Some(rows) => reads.extend(rows.iter().map(|&s| (s, 1))),
+                    None => reads.push((*s, count)),
+                }
+            }
+            reads
         }
         TensorKind::Kernel { kernel, args } => {
             args[..kernel.arity()].iter().map(|&(s, shape)| (s, shape.len() as u32)).collect()

@@ -3,7 +3,7 @@
 use super::compile::{Compiled, Part};
 use super::lists::Direct;
 use crate::block::{Frame, Leaves, STAYED, WORKSPACE, WORTH_A_THREAD, Which, Workspace};
-use crate::plan::{Code, Plan};
+use crate::plan::{Code, Plan, Step};
 use crate::target::Target;
 use crate::words::Words;
 use dmci_ops::real::has_wide_fma;
@@ -16,13 +16,17 @@ const BLOCK: usize = 256;
 /// Words that the rows of a block should not exceed.
 const BLOCK_WORDS: usize = 1 << 15;
 
+/// Lanes of a block at least, however many rows it has: calls must pay. Kernels on tensors have enough to do with few.
+const LEAST: usize = 32;
+const LEAST_DENSE: usize = 8;
+
 /// Steps on blocks after which compiling has paid: about twenty steps of the interpreter cost as much
 /// as compiling one, and the system's part as much as several hundred.
 const COMPILE_STEP: u32 = 16;
 const COMPILE_PLAN: u32 = 1000;
 
 /// Lanes that the code for few lanes takes at once.
-const FEW: usize = 4;
+pub(super) const FEW: usize = 4;
 
 /// The code of a plan, made when it has been used enough.
 #[derive(Debug, Default)]
@@ -30,7 +34,7 @@ pub(crate) struct Native {
     /// Whether it is to be used.
     pub when: Code,
     work: AtomicU32,
-    few: OnceLock<Option<Box<Compiled>>>,
+    pub(super) few: OnceLock<Option<Box<Compiled>>>,
     many: OnceLock<Option<Box<Compiled>>>,
     pub(super) direct: OnceLock<Option<Box<Direct>>>,
 }
@@ -61,6 +65,10 @@ pub(crate) struct NativeSpace {
 impl Plan {
     /// The code for so many lanes, if it is to be used.
     pub(crate) fn code_for(&self, lanes: usize) -> Option<&Compiled> {
+        // One lane's tensors are vectors in themselves: kernels run over their elements.
+        if self.dense && lanes == 1 {
+            return None;
+        }
         let cell = if lanes <= FEW { &self.native.few } else { &self.native.many };
         let pays = cell.get().is_some() || self.pays(lanes);
         let make = || self.compile(lanes <= FEW).map(Box::new);
@@ -92,7 +100,8 @@ impl Plan {
         }
         let rows =
             self.leaves + self.outputs + if self.tensors.is_empty() && self.loops.is_empty() { 0 } else { self.slots };
-        Compiled::new(self, (BLOCK_WORDS / rows.max(1)).next_power_of_two().clamp(32, BLOCK))
+        let least = if self.dense { LEAST_DENSE } else { LEAST };
+        Compiled::new(self, (BLOCK_WORDS / rows.max(1)).next_power_of_two().clamp(least, BLOCK))
     }
 
     /// Runs the code over one block of lanes: gathers leaves and runs all parts. Rows have the results.
@@ -128,15 +137,18 @@ impl Plan {
             match *part {
                 Part::Code(at) => code.call(at, rows, (0, padded), marks, spills),
                 Part::Step(i) => {
-                    for (mark, lane) in marks[..n].iter_mut().zip(0..) {
-                        // Whatever the guard: a lane that has left must not run a loop.
-                        if *mark == STAYED && leaves.is_out(which.lane(lane)) {
-                            *mark = 0;
+                    let step = &self.steps[i];
+                    if matches!(step, Step::Loop(_)) {
+                        for (mark, lane) in marks[..n].iter_mut().zip(0..) {
+                            // Whatever the guard: a lane that has left must not run a loop.
+                            if *mark == STAYED && leaves.is_out(which.lane(lane)) {
+                                *mark = 0;
+                            }
                         }
                     }
                     let (width, code) = (code.width, Some(&*code.bodies));
                     let mut frame = Frame { rows, width, lanes: n, loops, scratch, code };
-                    self.step(&self.steps[i], &mut frame, &mut marks[..n]);
+                    self.step(step, &mut frame, &mut marks[..n]);
                 }
             }
         }

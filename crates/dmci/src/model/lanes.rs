@@ -128,11 +128,15 @@ impl<'a> Call<'a> {
         batch.walked = 0;
         batch.unkept = 0;
         batch.printed.clear();
-        let call = model.calls.fetch_add(1, Ordering::Relaxed) + 1;
-        Call { model, params, columns, lanes, want, call, batch }
+        Call { model, params, columns, lanes, want, call: 0, batch }
     }
 
     pub fn run(mut self) {
+        if self.lanes.count() == 1 && self.run_one() {
+            return;
+        }
+        let model = self.model;
+        self.call = model.singles.load(Ordering::Relaxed) + model.calls.fetch_add(1, Ordering::Relaxed) + 1;
         let work = &mut self.batch.work;
         work.places.clear();
         work.row_starts.clear();
@@ -225,6 +229,32 @@ impl<'a> Call<'a> {
         if !self.run_all(&origin) {
             self.run_group(origin, 0..self.lanes.count());
         }
+    }
+
+    /// One lane through the path of the last call, if it has machine code and the lane stays on it.
+    fn run_one(&mut self) -> bool {
+        let (model, columns) = (self.model, self.columns);
+        let Batch { values, gradients, hessians, paths, work, .. } = &mut *self.batch;
+        let Some((of, changes, _, path)) = &work.start else { return false };
+        if (*of, *changes) != (model.id, model.changes.load(Ordering::Acquire)) {
+            return false;
+        }
+        let count = model.numbers + columns.len();
+        let numbers = (0..count).map(|leaf| match leaf.checked_sub(model.numbers).map(|input| &columns[input]) {
+            None => self.params[leaf],
+            Some(Column::Reals(list)) => list[0],
+            Some(_) => f64::NAN,
+        });
+        let widths = [values.len(), gradients.len(), hessians.len()];
+        let target = Target::new([(values, widths[0]), (gradients, widths[1]), (hessians, widths[2])]);
+        let is_plain = columns.iter().all(|c| matches!(c, Column::Reals(_)));
+        if !is_plain || !path.plan(self.want, self.lanes).run_one(numbers, target) {
+            return false;
+        }
+        let singles = model.singles.fetch_add(1, Ordering::Relaxed) + 1;
+        path.used.store(model.calls.load(Ordering::Relaxed) + singles, Ordering::Relaxed);
+        paths.push(path.fingerprint);
+        true
     }
 
     /// All lanes at once through the path that the first one takes, if it has machine code and gives

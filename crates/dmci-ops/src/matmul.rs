@@ -1,0 +1,143 @@
+//! Products of matrices. Every element is the sum of its products in the order of the index, whatever is computed
+//! beside it: neighbouring lanes, or in one lane neighbouring columns.
+
+use crate::kernel::{Layout, canonical};
+use crate::linalg::fit;
+
+/// Lanes that are computed together.
+const LANES: usize = 4;
+
+/// The sum of nothing, which leaves the sign of a zero that is added to it.
+const NOTHING: f64 = -0.0;
+
+/// Two matrices and what becomes of them.
+struct Product<'a> {
+    a: &'a [u64],
+    b: &'a [u64],
+    /// Rows of the result, terms of each sum, columns of the result.
+    sizes: [usize; 3],
+    /// From one row of `a` to the next, and from one column.
+    a_steps: [usize; 2],
+    /// From one row of `b` to the next, and from one column.
+    b_steps: [usize; 2],
+}
+
+/// The product of two matrices, each transposed first if its flag says so.
+#[inline(always)]
+pub(crate) fn matmul<const S: bool>(
+    out: &mut [u64],
+    [a, b]: [&[u64]; 2],
+    sizes @ [m, k, n]: [usize; 3],
+    (ta, tb): (bool, bool),
+    Layout { width: w, lanes, .. }: Layout,
+    turned: &mut Vec<u64>,
+) {
+    assert!(out.len() >= m * n * w && a.len() >= m * k * w && b.len() >= k * n * w && lanes <= w);
+    if k == 0 {
+        return out[..m * n * w].fill(0);
+    }
+    let a_steps = if ta { [w, m * w] } else { [k * w, w] };
+    let b_steps = if tb { [w, k * w] } else { [n * w, w] };
+    if w == 1 {
+        let b = if tb && n > 1 { turn(b, [k, n], turned) } else { b };
+        let product = Product { a, b, sizes, a_steps, b_steps: [n, 1] };
+        in_pieces!(m, [4, 2, 1], |i, I| in_pieces!(n, [8, 4, 2, 1], |j, J| product.columns::<S, I, J>(out, i, j)));
+        return;
+    }
+    let product = Product { a, b, sizes, a_steps, b_steps };
+    let whole = if w % LANES == 0 { lanes.next_multiple_of(LANES) } else { lanes / LANES * LANES };
+    for lane in (0..whole).step_by(LANES) {
+        in_pieces!(m, [2, 1], |i, I| in_pieces!(n, [5, 4, 3, 2, 1], |j, J| product.lanes::<S, LANES, I, J>(
+            out,
+            (i, j),
+            (w, lane)
+        )));
+    }
+    for lane in whole..lanes {
+        in_pieces!(m, [1], |i, I| in_pieces!(n, [1], |j, J| product.lanes::<S, 1, I, J>(out, (i, j), (w, lane))));
+    }
+}
+
+/// A matrix of `k` rows and `n` columns that lies there column by column.
+#[inline(always)]
+fn turn<'t>(b: &[u64], [k, n]: [usize; 2], turned: &'t mut Vec<u64>) -> &'t [u64] {
+    turned.clear();
+    turned.resize(k * n, 0);
+    for (j, column) in b[..k * n].chunks_exact(k).enumerate() {
+        column.iter().enumerate().for_each(|(p, &x)| turned[p * n + j] = x);
+    }
+    turned
+}
+
+// Plain loops over indices: whether they become vectors must not depend on what else is inlined.
+#[allow(clippy::needless_range_loop)]
+impl Product<'_> {
+    /// Some rows and columns of the result of one lane: columns are beside each other in vectors.
+    #[inline(always)]
+    fn columns<const S: bool, const I: usize, const J: usize>(&self, out: &mut [u64], i: usize, j: usize) {
+        let [_, k, n] = self.sizes;
+        let mut sums = [[NOTHING; J]; I];
+        for p in 0..k {
+            // SAFETY: the matrices are as large as their sizes say, which `matmul` has asserted.
+            let y = unsafe { *self.b.as_ptr().add(j + p * self.b_steps[0]).cast::<[f64; J]>() };
+            for r in 0..I {
+                let at = (i + r) * self.a_steps[0] + p * self.a_steps[1];
+                // SAFETY: the same.
+                let x = unsafe { *self.a.as_ptr().add(at).cast::<f64>() };
+                for c in 0..J {
+                    sums[r][c] = plus_product::<S>(sums[r][c], x, y[c]);
+                }
+            }
+        }
+        for r in 0..I {
+            let to = &mut out[(i + r) * n + j..][..J];
+            for c in 0..J {
+                to[c] = canonical(sums[r][c]);
+            }
+        }
+    }
+
+    /// Some rows and columns of the result of some lanes: lanes are beside each other in vectors.
+    #[inline(always)]
+    fn lanes<const S: bool, const L: usize, const I: usize, const J: usize>(
+        &self,
+        out: &mut [u64],
+        (i, j): (usize, usize),
+        (width, lane): (usize, usize),
+    ) {
+        let mut sums = [[[NOTHING; L]; J]; I];
+        let (mut a, mut b) = (i * self.a_steps[0] + lane, j * self.b_steps[1] + lane);
+        for _ in 0..self.sizes[1] {
+            let mut x = [[0.0; L]; I];
+            for r in 0..I {
+                // SAFETY: the matrices are as large as their sizes say, which `matmul` has asserted, and a row has at
+                // least `lane + L` words.
+                x[r] = unsafe { *self.a.as_ptr().add(a + r * self.a_steps[0]).cast::<[f64; L]>() };
+            }
+            for c in 0..J {
+                // SAFETY: the same.
+                let y = unsafe { *self.b.as_ptr().add(b + c * self.b_steps[1]).cast::<[f64; L]>() };
+                for r in 0..I {
+                    for l in 0..L {
+                        sums[r][c][l] = plus_product::<S>(sums[r][c][l], x[r][l], y[l]);
+                    }
+                }
+            }
+            a += self.a_steps[1];
+            b += self.b_steps[0];
+        }
+        for r in 0..I {
+            for c in 0..J {
+                let to = &mut out[((i + r) * self.sizes[2] + j + c) * width + lane..][..L];
+                for l in 0..L {
+                    to[l] = canonical(sums[r][c][l]);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn plus_product<const S: bool>(sum: f64, x: f64, y: f64) -> f64 {
+    fit::<S>(sum + fit::<S>(x * y))
+}

@@ -1,0 +1,197 @@
+//! Kernels give every lane the bits of the definition, which is written here once more with plain loops: alone, among
+//! any number of lanes, for every size, in double and single precision.
+#![allow(clippy::unwrap_used)]
+
+use dmci_ops::linalg::Scratch;
+use dmci_ops::{Kernel, Layout, Shape, Tensor, real};
+
+/// One matrix, row by row.
+type Matrix = Vec<f64>;
+
+struct Rounding(bool);
+
+impl Rounding {
+    fn fit(&self, x: f64) -> f64 {
+        if self.0 { x as f32 as f64 } else { x }
+    }
+
+    fn product(&self, a: &Matrix, b: &Matrix, (ta, tb): (bool, bool), [m, k, n]: [usize; 3]) -> Matrix {
+        let mut out = Vec::new();
+        for i in 0..m {
+            for j in 0..n {
+                let term = |p: usize| {
+                    let x = a[if ta { p * m + i } else { i * k + p }];
+                    let y = b[if tb { j * k + p } else { p * n + j }];
+                    self.fit(x * y)
+                };
+                out.push((1..k).fold(term(0), |sum, p| self.fit(sum + term(p))));
+            }
+        }
+        out
+    }
+
+    /// The factors, the order of the rows, the sign of that order.
+    fn factor(&self, a: &Matrix, n: usize) -> (Matrix, Vec<usize>, f64) {
+        let (mut lu, mut order, mut sign) = (a.clone(), (0..n).collect::<Vec<_>>(), 1.0);
+        for c in 0..n {
+            let pivot = (c + 1..n).fold(c, |p, r| if lu[r * n + c].abs() > lu[p * n + c].abs() { r } else { p });
+            if pivot != c {
+                (0..n).for_each(|j| lu.swap(c * n + j, pivot * n + j));
+                order.swap(c, pivot);
+                sign = -sign;
+            }
+            for r in c + 1..n {
+                lu[r * n + c] = self.fit(lu[r * n + c] / lu[c * n + c]);
+                for j in c + 1..n {
+                    lu[r * n + j] = self.fit(lu[r * n + j] - self.fit(lu[r * n + c] * lu[c * n + j]));
+                }
+            }
+        }
+        (lu, order, sign)
+    }
+
+    fn solve(&self, a: &Matrix, b: &Matrix, n: usize) -> Matrix {
+        let (lu, order, _) = self.factor(a, n);
+        let columns = b.len() / n;
+        let mut out = vec![0.0; b.len()];
+        for c in 0..columns {
+            let mut x: Vec<f64> = order.iter().map(|&r| b[r * columns + c]).collect();
+            for i in 0..n {
+                x[i] = (0..i).fold(x[i], |sum, j| self.fit(sum - self.fit(lu[i * n + j] * x[j])));
+            }
+            for i in (0..n).rev() {
+                x[i] = (i + 1..n).fold(x[i], |sum, j| self.fit(sum - self.fit(lu[i * n + j] * x[j])));
+                x[i] = self.fit(x[i] / lu[i * n + i]);
+            }
+            x.iter().enumerate().for_each(|(r, &x)| out[r * columns + c] = x);
+        }
+        out
+    }
+
+    fn determinant(&self, a: &Matrix, n: usize) -> f64 {
+        let (lu, _, sign) = self.factor(a, n);
+        (0..n).fold(sign, |d, i| if d == 0.0 || lu[i * n + i] == 0.0 { 0.0 } else { self.fit(d * lu[i * n + i]) })
+    }
+
+    fn log_determinant(&self, a: &Matrix, n: usize) -> f64 {
+        let lu = self.factor(a, n).0;
+        (0..n).fold(0.0, |sum, i| self.fit(sum + self.fit(real::log(lu[i * n + i].abs()))))
+    }
+
+    fn cholesky(&self, a: &Matrix, n: usize) -> Matrix {
+        let mut out = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..=i {
+                let mean = self.fit(0.5 * self.fit(a[i * n + j] + a[j * n + i]));
+                let x = (0..j).fold(mean, |x, k| self.fit(x - self.fit(out[i * n + k] * out[j * n + k])));
+                out[i * n + j] = self.fit(if i == j { real::sqrt(x) } else { x / out[j * n + j] });
+            }
+        }
+        out
+    }
+}
+
+/// A number from a seed: some are small, some are large, some are zeros of either sign.
+fn number(seed: &mut u64) -> f64 {
+    *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+    let x = (*seed >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
+    match *seed >> 60 {
+        0 => 0.0,
+        1 => -0.0,
+        2 => x * 1e6,
+        _ => x,
+    }
+}
+
+fn bits(x: f64) -> u64 {
+    if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }
+}
+
+/// Runs a kernel over lanes in rows of so many words and compares every lane with its definition.
+fn compare(kernel: Kernel, shape: Shape, args: [(&[Matrix], Shape); 2], single: bool, want: impl Fn(usize) -> Matrix) {
+    for (width, lanes) in [(1, 1), (4, 1), (4, 3), (4, 4), (6, 5), (8, 7), (16, 9)] {
+        let rows = |of: &[Matrix], elements: usize| {
+            let mut words = vec![0u64; elements * width];
+            for lane in 0..lanes {
+                (0..elements).for_each(|e| words[e * width + lane] = of[lane][e].to_bits());
+            }
+            words
+        };
+        let operands = args.map(|(of, shape)| (rows(of, shape.len()), shape));
+        let tensors = [0, 1].map(|k| Tensor { bits: &operands[k].0, shape: operands[k].1 });
+        let mut out = vec![u64::MAX; shape.len() * width];
+        let layout = Layout { width, lanes, single };
+        kernel.run(&mut out, shape, tensors, &[], layout, &mut Scratch::default());
+        for lane in 0..lanes {
+            let ours: Vec<u64> = (0..shape.len()).map(|e| out[e * width + lane]).collect();
+            let theirs: Vec<u64> = want(lane).into_iter().map(bits).collect();
+            assert_eq!(ours, theirs, "{kernel:?}, lane {lane} of {lanes} in rows of {width}, single {single}");
+        }
+    }
+}
+
+fn matrices(seed: &mut u64, elements: usize, single: bool) -> Vec<Matrix> {
+    let fit = |x: f64| Rounding(single).fit(x);
+    (0..9).map(|_| (0..elements).map(|_| fit(number(seed))).collect()).collect()
+}
+
+#[test]
+fn products_of_all_sizes() {
+    let mut seed = 1;
+    for single in [false, true] {
+        let rounding = Rounding(single);
+        for [m, k, n] in [[1, 1, 1], [1, 10, 1], [10, 1, 10], [3, 2, 5], [10, 10, 10], [7, 3, 9], [4, 8, 11], [2, 5, 1]]
+        {
+            for flags in [(false, false), (true, false), (false, true), (true, true)] {
+                let (a, b) = (matrices(&mut seed, m * k, single), matrices(&mut seed, k * n, single));
+                let [x, y, z] = [m, k, n].map(|s| s as u32);
+                let kernel = Kernel::MatMul { ta: flags.0, tb: flags.1, m: x, k: y, n: z };
+                let shapes = [Shape::Matrix(x, y), Shape::Matrix(y, z), Shape::Matrix(x, z)];
+                compare(kernel, shapes[2], [(&a, shapes[0]), (&b, shapes[1])], single, |lane| {
+                    rounding.product(&a[lane], &b[lane], flags, [m, k, n])
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn systems_of_all_sizes() {
+    let mut seed = 2;
+    for (single, n) in [false, true].into_iter().flat_map(|single| (1..=11).map(move |n| (single, n))) {
+        let (rounding, size) = (Rounding(single), n as u32);
+        let square = Shape::Matrix(size, size);
+        let a = matrices(&mut seed, n * n, single);
+        let b = matrices(&mut seed, n * 3, single);
+        let both = [(&a[..], square), (&b[..], Shape::Matrix(size, 3))];
+        let solve = Kernel::Solve { transposed: false };
+        compare(solve, Shape::Matrix(size, 3), both, single, |lane| rounding.solve(&a[lane], &b[lane], n));
+        let turned = |a: &Matrix| (0..n * n).map(|e| a[e % n * n + e / n]).collect::<Matrix>();
+        let solve = Kernel::Solve { transposed: true };
+        compare(solve, Shape::Matrix(size, 3), both, single, |lane| rounding.solve(&turned(&a[lane]), &b[lane], n));
+        let alone = [both[0]; 2];
+        let identity: Matrix = (0..n * n).map(|e| if e % (n + 1) == 0 { 1.0 } else { 0.0 }).collect();
+        compare(Kernel::Inverse, square, alone, single, |lane| rounding.solve(&a[lane], &identity, n));
+        compare(Kernel::Det, Shape::Scalar, alone, single, |lane| vec![rounding.determinant(&a[lane], n)]);
+        compare(Kernel::LogDet, Shape::Scalar, alone, single, |lane| vec![rounding.log_determinant(&a[lane], n)]);
+        compare(Kernel::Cholesky, square, alone, single, |lane| rounding.cholesky(&a[lane], n));
+    }
+}
+
+#[test]
+fn cofactors_are_determinants_of_minors() {
+    let mut seed = 3;
+    for n in 2..=5usize {
+        let a = matrices(&mut seed, n * n, false);
+        let square = Shape::Matrix(n as u32, n as u32);
+        compare(Kernel::Cofactor, square, [(&a, square); 2], false, |lane| {
+            let cofactor = |e: usize| {
+                let (i, j) = (e / n, e % n);
+                let minor = (0..n * n).filter(|m| m / n != i && m % n != j).map(|m| a[lane][m]).collect();
+                let d = Rounding(false).determinant(&minor, n - 1);
+                if (i + j) % 2 == 0 { d } else { -d }
+            };
+            (0..n * n).map(cofactor).collect()
+        });
+    }
+}
