@@ -7,20 +7,16 @@
 //! that stays in cache. The lanes are then in the order of their rounds: those that take part in a
 //! round are the first ones.
 
+mod ahead;
+mod history;
+
 use crate::block::{Frame, STAYED};
 use crate::native::{Compiled, NativeSpace};
 use crate::plan::{LoopStep, LoopStepKind, Plan, RowRange};
 use crate::words::Words;
+use ahead::Ahead;
 use dmci_ops::linalg::Scratch;
-
-/// Words of the states of successive rounds that are kept at once.
-const BUFFER_WORDS: usize = 1 << 16;
-
-/// Rounds between marks, at first and at most.
-const MOST_BETWEEN: usize = 4096;
-
-/// Marks are thinned out if there are more of them than rounds between them, and more than this.
-const FEW_MARKS: usize = 64;
+use history::History;
 
 /// Memory of a loop, kept from block to block.
 #[derive(Debug, Default)]
@@ -36,21 +32,7 @@ pub(crate) struct LoopSpace {
     rounds: Vec<u64>,
     rounds_at: Vec<usize>,
     history: History,
-}
-
-/// The states of a loop at the start of its rounds.
-#[derive(Debug, Default)]
-struct History {
-    /// Rounds between marks.
-    every: usize,
-    /// States at the marks, each a row of all lanes for each row of the state.
-    marks: Vec<u64>,
-    /// States of the rounds from `recent_from` on, as long as no lane has left.
-    recent: Vec<u64>,
-    recent_from: usize,
-    whole: bool,
-    /// How many lanes there are.
-    lanes: usize,
+    ahead: Ahead,
 }
 
 /// Number of rows.
@@ -61,53 +43,6 @@ fn height(ranges: &[RowRange]) -> usize {
 /// The rows of ranges one after the other.
 fn rows_of(ranges: &[RowRange]) -> impl Iterator<Item = usize> + '_ {
     ranges.iter().flat_map(|&(first, count)| (first..first + count).map(|s| s as usize))
-}
-
-impl History {
-    fn begin(&mut self, words: usize, lanes: usize) {
-        self.lanes = lanes;
-        self.every = (BUFFER_WORDS / words.max(1)).clamp(16, MOST_BETWEEN);
-        self.marks.clear();
-        self.recent.clear();
-        self.recent_from = 0;
-        self.whole = true;
-    }
-
-    /// Keeps the state of a round if it is to be kept.
-    fn note(&mut self, round: usize, state: &[RowRange], space: (&[u64], usize, usize), lanes: &[u32]) {
-        let (rows, width, n) = space;
-        let words = height(state) * width;
-        if round.is_multiple_of(self.every) {
-            let count = self.marks.len() / words.max(1);
-            if count > self.every.max(FEW_MARKS) {
-                for m in 1..count.div_ceil(2) {
-                    self.marks.copy_within(2 * m * words..(2 * m + 1) * words, m * words);
-                }
-                self.marks.truncate(count.div_ceil(2) * words);
-                self.every *= 2;
-            }
-        }
-        if round.is_multiple_of(self.every) {
-            let at = self.marks.len();
-            self.marks.resize(at + words, 0);
-            for (r, s) in rows_of(state).enumerate() {
-                for (p, &lane) in lanes[..n].iter().enumerate() {
-                    self.marks[at + r * width + lane as usize] = rows[s * width + p];
-                }
-            }
-            self.recent.clear();
-            self.recent_from = round;
-        }
-        if self.whole {
-            if self.recent.len() + words > 2 * BUFFER_WORDS.max(16 * words) {
-                self.recent.clear();
-                self.recent_from = usize::MAX;
-            }
-            if self.recent_from != usize::MAX {
-                rows_of(state).for_each(|s| self.recent.extend_from_slice(&rows[s * width..(s + 1) * width]));
-            }
-        }
-    }
 }
 
 impl LoopSpace {
@@ -213,6 +148,9 @@ fn forward(
     space.history.begin(height(step.state()) * width, all);
     let mut round = 0;
     while n > 0 {
+        if let Some(code) = code {
+            round += space.run_ahead(step, code, (width, n), round as usize, limit, followed) as u64;
+        }
         if followed {
             let LoopSpace { rows, lanes, history, .. } = &mut *space;
             history.note(round as usize, step.state(), (rows, width, n), lanes);
@@ -288,14 +226,18 @@ impl Back<'_, '_> {
                     ready = true;
                 }
                 let state = &history.marks[mark * words..][..words];
-                let live = |round: usize| rounds_at.partition_point(|&r| r > round);
-                self.again(before, state, start..end, live, &mut history.recent);
+                self.again(before, state, start..end, &rounds_at, &mut history.recent);
                 history.recent_from = usize::MAX;
             }
-            for round in (start..end).rev() {
-                let live = rounds_at.partition_point(|&r| r > round);
-                let states = &history.recent[(round - start) * words..][..words];
-                self.back(space, states, live);
+            let mut end = end;
+            while end > start {
+                end -= self.back_at_once(space, &rounds_at, start..end, &mut history.recent[..], words);
+                if end > start {
+                    let live = rounds_at.partition_point(|&r| r > end - 1);
+                    let states = &history.recent[(end - 1 - start) * words..][..words];
+                    self.back(space, states, live);
+                    end -= 1;
+                }
             }
         }
         for (place, &rounds) in rounds_at.iter().enumerate() {
@@ -321,24 +263,34 @@ impl Back<'_, '_> {
         before: &mut LoopSpace,
         mark: &[u64],
         rounds: std::ops::Range<usize>,
-        live: impl Fn(usize) -> usize,
+        rounds_at: &[usize],
         states: &mut Vec<u64>,
     ) {
         let (width, forward) = (self.frame.width, self.forward);
+        let live = |round: usize| rounds_at.partition_point(|&r| r > round);
         let n = live(rounds.start);
         for (r, s) in rows_of(forward.state()).enumerate() {
             let (row, source) = (&mut before.rows[s * width..], &mark[r * width..]);
             row.iter_mut().zip(&before.lanes[..n]).for_each(|(slot, &lane)| *slot = source[lane as usize]);
         }
-        states.clear();
-        for round in rounds.clone() {
-            let rows = &before.rows;
-            rows_of(forward.state()).for_each(|s| states.extend_from_slice(&rows[s * width..(s + 1) * width]));
+        let words = height(forward.state()) * width;
+        if states.len() < rounds.len() * words {
+            states.resize(rounds.len() * words, 0);
+        }
+        let mut round = rounds.start;
+        while round < rounds.end {
+            round +=
+                self.again_at_once(before, rounds_at, round..rounds.end, &mut states[(round - rounds.start) * words..]);
+            let kept = &mut states[(round - rounds.start) * words..][..words];
+            for (r, s) in rows_of(forward.state()).enumerate() {
+                kept[r * width..(r + 1) * width].copy_from_slice(&before.rows[s * width..(s + 1) * width]);
+            }
             if round + 1 < rounds.end {
                 let n = live(round + 1);
                 before.round(forward, self.code.1, width, n, self.frame.scratch);
                 before.advance(forward, width, n);
             }
+            round += 1;
         }
     }
 

@@ -13,6 +13,7 @@ mod lower;
 mod one;
 mod packed;
 mod registers;
+mod rounds;
 mod run;
 
 pub(crate) use compile::Compiled;

@@ -18,6 +18,28 @@ pub(crate) struct NativeSpace;
 /// Never made.
 pub(crate) enum Compiled {}
 
+impl Compiled {
+    pub fn has_rounds(&self) -> bool {
+        match *self {}
+    }
+
+    pub fn padded(&self, _: usize) -> usize {
+        match *self {}
+    }
+
+    pub fn run_rounds(
+        &self,
+        _: &mut [u64],
+        _: usize,
+        _: &mut [u32],
+        _: &mut NativeSpace,
+        _: (&mut [u64], usize),
+        _: usize,
+    ) -> usize {
+        match *self {}
+    }
+}
+
 impl Plan {
     pub(crate) fn code_for(&self, _: usize) -> Option<&Compiled> {
         None

@@ -4,6 +4,7 @@ use super::emit::{Emitter, SPILLS_AT};
 use super::ir::{Builder, NONE};
 use super::line::Lowering;
 use super::lists::Layout;
+use super::rounds::Rounds;
 use crate::plan::{LoopStep, Plan, RowRange, Slot, Step, TensorKind, TensorStep};
 use memmap2::{Mmap, MmapMut};
 use std::ops::Range;
@@ -37,6 +38,8 @@ pub(crate) struct Compiled {
     pub(super) guarded: bool,
     /// Bytes for values that do not fit into registers.
     pub(super) spill_bytes: usize,
+    /// If it is the body of a loop: the code for many rounds, and whether they run back.
+    pub(super) rounds: Option<(usize, bool)>,
 }
 
 /// Rows and their end, where guards note their numbers, and memory for spilled values.
@@ -47,29 +50,32 @@ impl Compiled {
     pub fn new(plan: &Plan, lanes: usize) -> Option<Compiled> {
         let leaf_rows = if plan.is_straight() { 0 } else { plan.slots };
         let output_rows = leaf_rows + plan.leaves;
-        Compiled::with_rows(plan, lanes, [leaf_rows, output_rows, output_rows + plan.outputs], &[], None)
+        Compiled::with_rows(plan, lanes, [leaf_rows, output_rows, output_rows + plan.outputs], None, None)
     }
 
     /// Compiles a plan that is a straight line for leaves and results in lists.
     pub(super) fn with_lists(plan: &Plan, layout: &Layout, lanes: usize) -> Option<Compiled> {
         let rows = if layout.has_rows() { plan.leaves } else { 0 };
-        Compiled::with_rows(plan, lanes, [0, rows, rows], &[], Some(layout))
+        Compiled::with_rows(plan, lanes, [0, rows, rows], None, Some(layout))
     }
 
     /// The body of a loop: all its rows are slots, and some of them are its results.
     fn body(step: &LoopStep, lanes: usize) -> Option<Compiled> {
-        Compiled::with_rows(&step.body, lanes, [step.body.slots; 3], &step.next, None)
+        Compiled::with_rows(&step.body, lanes, [step.body.slots; 3], Some(step), None)
     }
 
     fn with_rows(
         plan: &Plan,
         lanes: usize,
         [leaf_rows, output_rows, rows]: [usize; 3],
-        results: &[RowRange],
+        of_loop: Option<&LoopStep>,
         layout: Option<&Layout>,
     ) -> Option<Compiled> {
         let bodies = plan.loops.iter().map(|l| Compiled::body(l, lanes)).collect::<Option<Vec<_>>>()?;
-        let lowered = Lowered::new(plan, leaf_rows, output_rows, results, layout);
+        let results = of_loop.map_or(&[][..], |step| &step.next);
+        let lowered = Lowered::new(plan, [leaf_rows, output_rows], results, layout);
+        let guarded = plan.steps.iter().any(|step| matches!(step, Step::Guard { .. }));
+        let rounds = of_loop.filter(|_| plan.is_straight()).and_then(|step| Rounds::of(step, guarded));
         let strides = layout.map_or(&[][..], |l| &l.strides);
         let choices: &[usize] = match lowered.builder.instructions.len() {
             _ if lanes <= 4 => &[1],
@@ -81,7 +87,7 @@ impl Compiled {
         let chain = lowered.chain();
         let mut best: Option<(f64, Emitted)> = None;
         for &interleave in choices {
-            let emitted = lowered.emit(plan.single, strides, width_for(lanes), interleave);
+            let emitted = lowered.emit(plan.single, strides, width_for(lanes), interleave, rounds.as_ref());
             let cost = cost(&emitted, chain);
             if best.as_ref().is_none_or(|b| cost < 0.97 * b.0) {
                 best = Some((cost, emitted));
@@ -102,7 +108,8 @@ impl Compiled {
             width: width_for(lanes),
             lanes,
             step: emitted.lanes * emitted.interleave,
-            guarded: plan.steps.iter().any(|step| matches!(step, Step::Guard { .. })),
+            guarded,
+            rounds: emitted.rounds,
             spill_bytes: SPILLS_AT + emitted.spills * 32 * emitted.interleave,
         })
     }
@@ -156,6 +163,8 @@ struct Emitted {
     interleave: usize,
     /// Instructions on vectors.
     vectors: usize,
+    /// Code for many rounds, and whether they run back.
+    rounds: Option<(usize, bool)>,
 }
 
 /// Instructions that a processor looks at together, and does in a cycle, from its cache of decoded
@@ -174,14 +183,8 @@ fn cost(emitted: &Emitted, chain: f64) -> f64 {
 }
 
 impl Lowered {
-    fn new(
-        plan: &Plan,
-        leaf_rows: usize,
-        output_rows: usize,
-        results: &[RowRange],
-        layout: Option<&Layout>,
-    ) -> Lowered {
-        let mut lowering = Lowering::new(plan, exported(plan, results), [leaf_rows, output_rows], layout);
+    fn new(plan: &Plan, rows: [usize; 2], results: &[RowRange], layout: Option<&Layout>) -> Lowered {
+        let mut lowering = Lowering::new(plan, exported(plan, results), rows, layout);
         let mut pieces = Vec::new();
         let mut start = 0;
         for (i, step) in plan.steps.iter().enumerate() {
@@ -205,15 +208,18 @@ impl Lowered {
         Lowered { builder: lowering.builder, pieces }
     }
 
-    fn emit(&self, single: bool, strides: &[u32], width: usize, interleave: usize) -> Emitted {
+    fn emit(&self, single: bool, strides: &[u32], width: usize, interleave: usize, rounds: Option<&Rounds>) -> Emitted {
         let mut emitter = Emitter::new(&self.builder, strides, interleave, width * 8, single);
         let parts = self.pieces.iter().map(|(part, range)| match part {
             Part::Code(_) => Part::Code(emitter.function(range.clone())),
             step => *step,
         });
         let parts = parts.collect();
-        let (vectors, spills, lanes) = (emitter.code.vectors, emitter.spills as usize, emitter.lanes);
-        Emitted { bytes: emitter.code.bytes, parts, spills, lanes, interleave, vectors }
+        let vectors = emitter.code.vectors;
+        let range = 0..self.builder.instructions.len();
+        let rounds = rounds.map(|rounds| (emitter.rounds(range, rounds), rounds.back));
+        let (spills, lanes) = (emitter.spills as usize, emitter.lanes);
+        Emitted { bytes: emitter.code.bytes, parts, spills, lanes, interleave, vectors, rounds }
     }
 
     /// The longest chain of instructions that wait for each other, in cycles.

@@ -90,6 +90,17 @@ impl<'a> Emitter<'a> {
 
     /// A function that runs some of the instructions for all lanes; where it begins.
     pub fn function(&mut self, range: Range<usize>) -> usize {
+        self.for_all_lanes(|this| {
+            this.straight_line(range);
+            let lanes = this.lanes * this.interleave;
+            for (list, stride) in this.strides.iter().enumerate() {
+                this.code.add_memory(RBP, (LISTS_AT + 8 * list) as i32, (*stride as usize * 8 * lanes) as i32);
+            }
+        })
+    }
+
+    /// A function that does something for one group of lanes after the other; where it begins.
+    pub(super) fn for_all_lanes(&mut self, group: impl FnOnce(&mut Self)) -> usize {
         let start = self.code.position();
         // Six registers are kept for the caller; the stack is aligned.
         self.code.raw(&[0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57, 0x48, 0x83, 0xEC, 8]);
@@ -97,11 +108,8 @@ impl<'a> Emitter<'a> {
             self.code.move_general(to, from);
         }
         let top = self.code.position();
-        self.straight_line(range);
+        group(self);
         let lanes = self.lanes * self.interleave;
-        for (list, stride) in self.strides.iter().enumerate() {
-            self.code.add_memory(RBP, (LISTS_AT + 8 * list) as i32, (*stride as usize * 8 * lanes) as i32);
-        }
         self.code.add_general(RBX, (8 * lanes) as i32);
         self.code.add_general(R14, (4 * lanes) as i32);
         self.code.raw(&[0x4C, 0x39, 0xEB, 0x0F, 0x82, 0, 0, 0, 0]);
@@ -112,7 +120,7 @@ impl<'a> Emitter<'a> {
         start
     }
 
-    fn straight_line(&mut self, range: Range<usize>) {
+    pub(super) fn straight_line(&mut self, range: Range<usize>) {
         self.free = ((1u32 << (16 / self.interleave)) - 1) as u16;
         self.held = [NONE; 16];
         self.list = None;

@@ -21,8 +21,10 @@ pub(super) const RSI: u8 = 6;
 pub(super) const RDI: u8 = 7;
 pub(super) const R8: u8 = 8;
 pub(super) const R9: u8 = 9;
+pub(super) const R12: u8 = 12;
 pub(super) const R13: u8 = 13;
 pub(super) const R14: u8 = 14;
+pub(super) const R15: u8 = 15;
 
 /// An instruction on vectors: opcode map, mandatory prefix, width bit, opcode.
 #[derive(Clone, Copy, Debug)]
@@ -145,6 +147,37 @@ impl Code {
     pub fn load_general(&mut self, to: u8, base: u8, offset: i32) {
         self.raw(&[0x48 | (to >> 3) << 2 | base >> 3, 0x8B]);
         self.memory((to & 7) << 3, base, offset);
+    }
+
+    /// Keeps the bits of a general register that a word in memory has too.
+    pub fn and_general(&mut self, to: u8, base: u8, offset: i32) {
+        self.raw(&[0x48 | (to >> 3) << 2 | base >> 3, 0x23]);
+        self.memory((to & 7) << 3, base, offset);
+    }
+
+    /// Puts a general register into a word in memory if it is larger.
+    pub fn store_if_larger(&mut self, from: u8, base: u8, offset: i32) {
+        let prefix = 0x48 | (from >> 3) << 2 | base >> 3;
+        self.raw(&[prefix, 0x3B]);
+        self.memory((from & 7) << 3, base, offset);
+        self.raw(&[0x0F, 0x86]);
+        self.word(0);
+        let jump = self.position() - 4;
+        self.raw(&[prefix, 0x89]);
+        self.memory((from & 7) << 3, base, offset);
+        self.land(jump, self.position());
+    }
+
+    /// Subtracts one from a general register, and jumps if that leaves something.
+    pub fn count_down(&mut self, register: u8, target: usize) {
+        self.raw(&[0x48 | register >> 3, 0xFF, 0xC8 | register & 7]);
+        let jump = self.jump_unless_equal();
+        self.land(jump, target);
+    }
+
+    /// Compares all bits of `rax` with ones.
+    pub fn compare_rax_with_ones(&mut self) {
+        self.raw(&[0x48, 0x83, 0xF8, 0xFF]);
     }
 
     /// Adds a constant to a word in memory.

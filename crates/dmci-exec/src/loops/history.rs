@@ -1,0 +1,110 @@
+//! The states of a loop that the way back needs.
+
+use super::{height, rows_of};
+use crate::plan::RowRange;
+
+/// Words of the states of successive rounds that are kept at once.
+pub(super) const BUFFER_WORDS: usize = 1 << 16;
+
+/// Rounds between marks, at first and at most.
+const MOST_BETWEEN: usize = 4096;
+
+/// Marks are thinned out if there are more of them than rounds between them, and more than this.
+const FEW_MARKS: usize = 64;
+
+/// The states of a loop at the start of its rounds.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    /// Rounds between marks.
+    pub every: usize,
+    /// States at the marks, each a row of all lanes for each row of the state.
+    pub marks: Vec<u64>,
+    /// The round of the last mark.
+    marked: Option<usize>,
+    /// States of the rounds from `recent_from` on, as long as no lane has left: so many words, and room behind them.
+    pub recent: Vec<u64>,
+    recent_words: usize,
+    pub recent_from: usize,
+    pub whole: bool,
+    /// How many lanes there are.
+    pub lanes: usize,
+}
+
+impl History {
+    pub fn begin(&mut self, words: usize, lanes: usize) {
+        self.lanes = lanes;
+        self.every = (BUFFER_WORDS / words.max(1)).clamp(16, MOST_BETWEEN);
+        self.marks.clear();
+        self.marked = None;
+        self.recent_words = 0;
+        self.recent_from = 0;
+        self.whole = true;
+    }
+
+    /// Rounds until the next one with a mark.
+    pub fn until_mark(&self, round: usize) -> usize {
+        self.every - round % self.every
+    }
+
+    /// Keeps the state of a round if a mark is due, in its own place for each lane.
+    pub fn mark(&mut self, round: usize, state: &[RowRange], (rows, width, n): (&[u64], usize, usize), lanes: &[u32]) {
+        if !round.is_multiple_of(self.every) || self.marked == Some(round) {
+            return;
+        }
+        let words = height(state) * width;
+        let count = self.marks.len() / words.max(1);
+        if count > self.every.max(FEW_MARKS) {
+            for m in 1..count.div_ceil(2) {
+                self.marks.copy_within(2 * m * words..(2 * m + 1) * words, m * words);
+            }
+            self.marks.truncate(count.div_ceil(2) * words);
+            self.every *= 2;
+        }
+        if round.is_multiple_of(self.every) {
+            let at = self.marks.len();
+            self.marks.resize(at + words, 0);
+            for (r, s) in rows_of(state).enumerate() {
+                for (p, &lane) in lanes[..n].iter().enumerate() {
+                    self.marks[at + r * width + lane as usize] = rows[s * width + p];
+                }
+            }
+            self.marked = Some(round);
+            self.recent_words = 0;
+            self.recent_from = round;
+        }
+    }
+
+    /// Room for the states of so many more rounds, if these are still wanted.
+    pub fn room(&mut self, rounds: usize, words: usize) -> Option<&mut [u64]> {
+        if self.whole && self.recent_words + words > 2 * BUFFER_WORDS.max(16 * words) {
+            self.recent_words = 0;
+            self.recent_from = usize::MAX;
+        }
+        if !self.whole || self.recent_from == usize::MAX {
+            return None;
+        }
+        let end = self.recent_words + rounds * words;
+        if self.recent.len() < end {
+            self.recent.resize(end, 0);
+        }
+        Some(&mut self.recent[self.recent_words..end])
+    }
+
+    /// So many words of the room were used.
+    pub fn used(&mut self, words: usize) {
+        self.recent_words += words;
+    }
+
+    /// Keeps the state of a round if it is to be kept.
+    pub fn note(&mut self, round: usize, state: &[RowRange], space: (&[u64], usize, usize), lanes: &[u32]) {
+        self.mark(round, state, space, lanes);
+        let (rows, width, _) = space;
+        let words = height(state) * width;
+        if let Some(room) = self.room(1, words) {
+            for (r, s) in rows_of(state).enumerate() {
+                room[r * width..(r + 1) * width].copy_from_slice(&rows[s * width..(s + 1) * width]);
+            }
+            self.used(words);
+        }
+    }
+}
