@@ -3,6 +3,7 @@
 #
 #   bench/run.sh [--quick|--full] [--peers jax,casadi] [--only NAME] [--single] [--shared] [--values]
 #                [--threads N] [--publish]
+#   bench/run.sh growth [--lanes N]     time and memory by the number of steps
 #
 # Prints speeds as multiples of JAX and writes bench/results/engine*.json with a dated record; --publish writes
 # docs/speed.md and docs/speed.svg. The peers come from PyPI, into bench/.venv, which is made the first time.
@@ -16,5 +17,9 @@ fi
 target=${CARGO_TARGET_DIR:-$root/target}
 cargo build --release --quiet --manifest-path "$root/bench/engine/Cargo.toml" --target-dir "$target"
 cargo build --release --quiet --manifest-path "$root/Cargo.toml" -p dmci-cli --target-dir "$target"
+if [ "${1:-}" = growth ]; then
+    shift
+    exec "$venv/bin/python" "$root/bench/engine/growth.py" "$target/release/engine-bench" "$@"
+fi
 exec "$venv/bin/python" "$root/bench/engine/run.py" "$target/release/engine-bench" "$root" \
     --dmci "$target/release/dmci" "$@"
