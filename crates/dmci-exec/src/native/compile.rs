@@ -4,7 +4,7 @@ use super::emit::{Emitter, SPILLS_AT};
 use super::ir::{Builder, NONE};
 use super::line::Lowering;
 use super::lists::Layout;
-use super::rounds::Rounds;
+use super::rounds::{Rounds, RoundsCode};
 use crate::plan::{LoopStep, Plan, RowRange, Slot, Step, TensorKind, TensorStep};
 use memmap2::{Mmap, MmapMut};
 use std::ops::Range;
@@ -38,8 +38,8 @@ pub(crate) struct Compiled {
     pub(super) guarded: bool,
     /// Bytes for values that do not fit into registers.
     pub(super) spill_bytes: usize,
-    /// If it is the body of a loop: the code for many rounds, and whether they run back.
-    pub(super) rounds: Option<(usize, bool)>,
+    /// If it is the body of a loop: the code for many rounds.
+    pub(super) rounds: Option<RoundsCode>,
 }
 
 /// Rows and their end, where guards note their numbers, and memory for spilled values.
@@ -163,8 +163,7 @@ struct Emitted {
     interleave: usize,
     /// Instructions on vectors.
     vectors: usize,
-    /// Code for many rounds, and whether they run back.
-    rounds: Option<(usize, bool)>,
+    rounds: Option<RoundsCode>,
 }
 
 /// Instructions that a processor looks at together, and does in a cycle, from its cache of decoded
@@ -217,7 +216,7 @@ impl Lowered {
         let parts = parts.collect();
         let vectors = emitter.code.vectors;
         let range = 0..self.builder.instructions.len();
-        let rounds = rounds.map(|rounds| (emitter.rounds(range, rounds), rounds.back));
+        let rounds = rounds.map(|rounds| emitter.rounds(range, rounds));
         let (spills, lanes) = (emitter.spills as usize, emitter.lanes);
         Emitted { bytes: emitter.code.bytes, parts, spills, lanes, interleave, vectors, rounds }
     }

@@ -3,6 +3,7 @@
 use super::cold::Cold;
 use super::encode::*;
 use super::ir::{Action, Builder, Home, Instruction, NONE, Value};
+use crate::plan::Slot;
 use dmci_ops::MAX_ARITY;
 use dmci_ops::arith::Slow;
 use std::ops::Range;
@@ -39,6 +40,8 @@ pub(super) struct Emitter<'a> {
     pub(super) lanes: usize,
     /// Numbers that a lane has in each list.
     strides: &'a [u32],
+    /// Rows that are in the history of a loop.
+    pub(super) past: Vec<Slot>,
     /// The list whose address is in `rax`.
     list: Option<u8>,
     /// Where all registers are saved and loaded again.
@@ -69,6 +72,7 @@ impl<'a> Emitter<'a> {
             cold: Vec::new(),
             lanes: if builder.packed { 8 } else { 4 },
             strides,
+            past: Vec::new(),
             list: None,
             save: 0,
             load: 0,
@@ -82,7 +86,7 @@ impl<'a> Emitter<'a> {
         emitter.load = emitter.code.position();
         for r in 0..16 {
             let at = Place::Memory { base: RBP, offset: r as i32 * VECTOR as i32 };
-            emitter.code.vector(LOAD_UNALIGNED, r, 0, at, None);
+            emitter.code.vector(LOAD, r, 0, at, None);
         }
         emitter.code.raw(&[0xC3]);
         emitter
@@ -91,7 +95,7 @@ impl<'a> Emitter<'a> {
     /// A function that runs some of the instructions for all lanes; where it begins.
     pub fn function(&mut self, range: Range<usize>) -> usize {
         self.for_all_lanes(|this| {
-            this.straight_line(range);
+            this.straight_line(&this.builder.instructions[range]);
             let lanes = this.lanes * this.interleave;
             for (list, stride) in this.strides.iter().enumerate() {
                 this.code.add_memory(RBP, (LISTS_AT + 8 * list) as i32, (*stride as usize * 8 * lanes) as i32);
@@ -120,13 +124,11 @@ impl<'a> Emitter<'a> {
         start
     }
 
-    pub(super) fn straight_line(&mut self, range: Range<usize>) {
+    pub(super) fn straight_line(&mut self, instructions: &[Instruction]) {
         self.free = ((1u32 << (16 / self.interleave)) - 1) as u16;
         self.held = [NONE; 16];
         self.list = None;
         // What nothing needs is left out; each use knows the next one.
-        let builder = self.builder;
-        let instructions = &builder.instructions[range];
         let mut later = vec![[NO_USE; 4]; instructions.len()];
         let mut needed = vec![true; instructions.len()];
         for (i, instruction) in instructions.iter().enumerate().rev() {
@@ -232,14 +234,14 @@ impl<'a> Emitter<'a> {
                 for copy in 0..self.interleave {
                     let offset = row as usize * self.row_bytes + (self.lanes * copy + lane as usize) * 8;
                     let from = Place::Memory { base: RBX, offset: offset as i32 };
-                    self.code.vector(LOAD_UNALIGNED, self.register(group, copy), 0, from, None);
+                    self.code.vector(LOAD, self.register(group, copy), 0, from, None);
                 }
             }
             Action::Load { list, lane } => {
                 let group = self.result(d, &all);
                 for copy in 0..self.interleave {
                     let from = self.in_list(list, self.lanes * copy + lane as usize, 0);
-                    self.code.vector(LOAD_UNALIGNED, self.register(group, copy), 0, from, None);
+                    self.code.vector(LOAD, self.register(group, copy), 0, from, None);
                 }
             }
             Action::LoadPairs { list, at, lane } => {
@@ -247,7 +249,7 @@ impl<'a> Emitter<'a> {
                 for copy in 0..self.interleave {
                     let (r, lane) = (self.register(group, copy), self.lanes * copy + lane as usize);
                     let [lower, upper] = [0, 2].map(|more| self.in_list(list, lane + more, at));
-                    self.code.lower_half(LOAD_UNALIGNED, r, lower);
+                    self.code.lower_half(LOAD, r, lower);
                     self.code.vector(INSERT_UPPER, r, r, upper, Some(1));
                 }
             }

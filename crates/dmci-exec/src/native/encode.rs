@@ -40,8 +40,7 @@ pub(super) const fn plain(code: u8) -> Opcode {
     Opcode { map: 1, prefix: 1, wide: false, code }
 }
 
-pub(super) const LOAD: Opcode = plain(0x28);
-pub(super) const LOAD_UNALIGNED: Opcode = plain(0x10);
+pub(super) const LOAD: Opcode = plain(0x10);
 pub(super) const STORE: Opcode = plain(0x11);
 pub(super) const SIGN_BITS: Opcode = plain(0x50);
 pub(super) const INSERT_UPPER: Opcode = Opcode { map: 3, ..plain(0x18) };

@@ -5,7 +5,7 @@
 //! such as a constant, is only forgotten.
 
 use super::emit::{Emitter, NO_GROUP, NO_USE, SPILLS_AT, VECTOR};
-use super::encode::{LOAD, Place, RBP, RBX, STORE};
+use super::encode::{LOAD, Place, R15, RBP, RBX, STORE};
 use super::ir::{Home, NONE, Value};
 
 impl Emitter<'_> {
@@ -41,7 +41,10 @@ impl Emitter<'_> {
         let at = |base, bytes: usize| Place::Memory { base, offset: (bytes + copy * VECTOR) as i32 };
         match home {
             Home::Constant(n) => Place::Constant(n * VECTOR as u32),
-            Home::Row(row) => at(RBX, row as usize * self.row_bytes),
+            Home::Row(row) => match self.past.iter().position(|past| *past == row) {
+                Some(past) => at(R15, past * self.row_bytes),
+                None => at(RBX, row as usize * self.row_bytes),
+            },
             Home::Spill(s) => at(RBP, SPILLS_AT + s as usize * VECTOR * self.interleave),
             // Every value that is used was made before.
             Home::Nowhere => at(RBP, 0),
