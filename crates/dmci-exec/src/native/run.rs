@@ -86,7 +86,8 @@ impl Plan {
         let work = (self.work() as u32).saturating_mul(1 + (lanes / 32) as u32);
         let before = native.work.fetch_add(work, Ordering::Relaxed);
         let enough = COMPILE_PLAN.saturating_add(steps.saturating_mul(COMPILE_STEP));
-        native.when == Code::Always || before.saturating_add(work) >= enough
+        // How often a loop runs nobody knows, and its code is short.
+        native.when == Code::Always || !self.loops.is_empty() || before.saturating_add(work) >= enough
     }
 
     /// Steps that are compiled.
