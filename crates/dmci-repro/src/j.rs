@@ -2,17 +2,18 @@
 //! programs can be taken at all, and are their parameters found again?
 
 mod arms;
+mod corpus;
 mod generate;
 mod recovery;
 mod show;
 
 use crate::numbers::Real;
 use crate::{Experiment, Host, Settings};
-use dmci::{Bindings, Datum, GradOptions, Interpreter, Program, Report, RunOptions, Wrt};
+use dmci::{Datum, GradOptions, Interpreter, Program, Report, RunOptions};
 use generate::{Generated, generate};
-use recovery::{Recovery, recover};
+use recovery::{Recovery, generated};
 use serde::{Deserialize, Serialize};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Programs of one family through dmci.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,17 +32,6 @@ pub struct Family {
     pub lines: usize,
 }
 
-/// Programs of the corpus.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Corpus {
-    /// How many.
-    pub programs: usize,
-    /// Those whose values and gradients are those that the corpus holds.
-    pub covered: usize,
-    /// Seconds to all values and gradients of the first examples.
-    pub seconds: f64,
-}
-
 /// What experiment J measures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct J {
@@ -56,7 +46,7 @@ pub struct J {
     /// Recovery of closed forms and of recursive programs.
     pub recovery: (Vec<Recovery>, Vec<Recovery>),
     /// The corpus, if it is there.
-    pub corpus: Option<Corpus>,
+    pub corpus: Option<corpus::Corpus>,
 }
 
 impl J {
@@ -77,15 +67,18 @@ impl J {
         }
         let take = if settings.quick { 3 } else { 20 };
         let arms = arms::run(&samples[0][..take], &samples[1][..take], host);
-        let searched = if settings.quick { 3 } else { 25 };
+        let searched = if settings.quick { 3 } else { 100 };
         let budget = Duration::from_secs(if settings.quick { 2 } else { 30 });
         let search = |list: &[Generated]| {
-            // A constant has no data to speak of.
-            let each = list.iter().enumerate().filter(|(_, p)| p.uses_input()).take(searched);
-            each.map(|(i, p)| recover(p, i as u64, budget)).collect::<Result<Vec<_>, Report>>()
+            // Programs with constant data are passed over.
+            let each = list.iter().enumerate().filter(|(_, p)| p.uses_input());
+            each.filter_map(|(i, p)| generated(p, i as u64).recover(budget).transpose())
+                .take(searched)
+                .collect::<Result<Vec<_>, Report>>()
         };
         let recovery = (search(&samples[0])?, search(&samples[1])?);
-        let corpus = (host.shared)("corpus.jsonl").map(|text| corpus(&text));
+        let few = settings.quick.then_some(2);
+        let corpus = (host.shared)("corpus.jsonl").map(|text| corpus::run(&text, few, budget)).transpose()?;
         Ok(J { load, artefact, families, arms, recovery, corpus })
     }
 }
@@ -139,43 +132,6 @@ fn difference(program: &Generated, x: f64, gradient: &[f64]) -> f64 {
         (at(1e-5) - at(-1e-5)) / 2e-5
     };
     gradient.iter().enumerate().map(|(i, g)| (g - slope(i)).abs() / size).fold(0.0, f64::max)
-}
-
-/// The programs of the corpus at their first examples, against the values and derivatives that it holds.
-fn corpus(text: &str) -> Corpus {
-    let mut corpus = Corpus { programs: 0, covered: 0, seconds: 0.0 };
-    for line in text.lines().filter(|l| !l.trim().is_empty()) {
-        let Ok(model) = serde_json::from_str::<serde_json::Value>(line) else { continue };
-        corpus.programs += 1;
-        let program = Program::new(model["source"].as_str().unwrap_or_default());
-        let names: Vec<String> = model["params"].as_object().into_iter().flatten().map(|(n, _)| n.clone()).collect();
-        let both = [&model["params"], &model["examples"][0]];
-        let entries = both.iter().flat_map(|v| v.as_object().into_iter().flatten());
-        let bindings: Bindings = entries.map(|(n, v)| (n.clone(), datum(v))).collect();
-        let run = RunOptions { bindings, ..RunOptions::default() };
-        let options = GradOptions { run, wrt: Wrt::Names(names), hessian: false };
-        let began = Instant::now();
-        let found = Interpreter::shared().grad(&program, &options);
-        corpus.seconds += began.elapsed().as_secs_f64();
-        let Ok(found) = found else { continue };
-        let close = |a: f64, b: f64| (a - b).abs() <= 1e-6 * b.abs().max(1e-6);
-        let expected = |v: &serde_json::Value| v.as_f64().unwrap_or(f64::NAN);
-        let value = close(found.value, expected(&model["expected"][0]));
-        let gradient = found.coordinates.iter().zip(&found.flat).all(|(name, g)| {
-            let wanted = &model["grad"][0][name];
-            wanted.is_null() || close(*g, expected(wanted))
-        });
-        corpus.covered += usize::from(value && gradient);
-    }
-    corpus
-}
-
-fn datum(value: &serde_json::Value) -> Datum {
-    match value {
-        serde_json::Value::Array(list) => Datum::list(list.iter().map(datum).collect()),
-        serde_json::Value::Number(n) if n.is_i64() => Datum::Integer(n.as_i64().unwrap_or(0)),
-        other => Datum::Real(other.as_f64().unwrap_or(f64::NAN)),
-    }
 }
 
 impl Experiment for J {

@@ -15,6 +15,7 @@ pub mod h;
 pub mod hand;
 pub mod i;
 pub mod j;
+pub mod m;
 pub mod numbers;
 pub mod predict;
 pub mod record;
@@ -126,4 +127,5 @@ experiments! {
     "h" h::H, "many lanes at once, large models, populations, jax.vmap";
     "i" i::I, "calibration with 6 to 126 parameters";
     "j" j::J, "many distinct programs, each used once";
+    "m" m::M, "misspecification: models fitted to data of their neighbours (not in the paper)";
 }

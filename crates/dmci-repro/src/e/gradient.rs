@@ -1,6 +1,6 @@
 //! The gradient method: logits of soft choices descend together with the factor, through the engine.
 
-use super::space::{OPERATORS, Samples, best};
+use super::space::{Answer, OPERATORS, Samples, best};
 use crate::adam::{TorchAdam, clip};
 use crate::torch::Torch;
 use dmci::{Batch, Column, Datum, Model, ModelOptions, Program, Report, RunOptions, SoftChoice, Want};
@@ -21,8 +21,9 @@ pub struct Variant {
     pub temperature: (f64, f64),
     /// How much the entropy of the choices is punished at the end; it grows from nothing.
     pub entropy: f64,
-    /// Every combination that was once the likeliest of a member is scored, not only the last ones.
-    pub visited: bool,
+    /// The logarithm of one plus the loss of each sample descends: samples at which some operators are huge do not
+    /// outweigh the others.
+    pub logarithm: bool,
 }
 
 /// The paper's own.
@@ -33,7 +34,7 @@ pub const PAPER: Variant = Variant {
     epochs: 3000,
     temperature: (1.0, 0.1),
     entropy: 0.0,
-    visited: false,
+    logarithm: false,
 };
 
 /// The program for a depth: the template of the paper has depth 2.
@@ -71,12 +72,8 @@ impl Search {
         Search { model, batch: Batch::default(), depth }
     }
 
-    /// Searches restarts, each with its own samples and seed. Gives operators, factor and error of each.
-    pub fn run(
-        &mut self,
-        variant: Variant,
-        restarts: &[(Samples, u64)],
-    ) -> Result<Vec<(Vec<usize>, f64, f64)>, Report> {
+    /// Searches restarts, each with its own samples and seed. Gives what each of them found.
+    pub fn run(&mut self, variant: Variant, restarts: &[(Samples, u64)]) -> Result<Vec<Answer>, Report> {
         let n = 1 + OPERATORS * self.depth;
         let rows = restarts.first().map_or(0, |r| r.0.x.len());
         let mut members: Vec<Member> = Vec::new();
@@ -101,25 +98,27 @@ impl Search {
             self.model.evaluate_pairs_into(&mut self.batch, &points, &columns, Want::Gradients)?;
             let values = self.batch.values.chunks(rows).zip(self.batch.gradients.chunks(rows * n));
             for (member, (losses, gradients)) in members.iter_mut().zip(values) {
-                member.step(losses, gradients, variant.entropy * done, tau);
+                member.step(losses, gradients, variant.logarithm, variant.entropy * done, tau);
             }
         }
         let groups = members.chunks(variant.members).zip(restarts);
-        Ok(groups.map(|(members, (samples, _))| choose(members, samples, variant.visited)).collect())
+        Ok(groups.map(|(members, (samples, _))| choose(members, samples)).collect())
     }
 }
 
-fn choose(members: &[Member], samples: &Samples, visited: bool) -> (Vec<usize>, f64, f64) {
+/// The best of what some members found.
+fn choose(members: &[Member], samples: &Samples) -> Answer {
     let mut candidates: Vec<Vec<usize>> = members.iter().map(|m| likeliest(&m.point)).collect();
-    if visited {
-        candidates.extend(members.iter().flat_map(|m| m.visited.iter().cloned()));
-    }
     candidates.sort();
     candidates.dedup();
+    let scored = candidates.len();
     // Without a choice the factor is the one that was descended to.
     match &candidates[..] {
-        [only] if members.len() == 1 => (only.clone(), members[0].point[0], super::space::score(only, samples).1),
-        _ => best(candidates, samples),
+        [only] if members.len() == 1 => {
+            let error = super::space::score(only, samples).1;
+            Answer { operators: only.clone(), factor: members[0].point[0], error, scored: 0 }
+        }
+        _ => Answer { scored, ..best(candidates, samples) },
     }
 }
 
@@ -132,7 +131,6 @@ struct Member {
     point: Vec<f64>,
     factor: TorchAdam,
     logits: TorchAdam,
-    visited: Vec<Vec<usize>>,
 }
 
 /// Largest loss of one sample.
@@ -144,11 +142,10 @@ impl Member {
         point[1..].iter_mut().for_each(|w| *w = 2.0 * torch.normal());
         point[0] = 1.0 + 0.3 * torch.normal();
         let (factor, logits) = (TorchAdam::new(1, 0.05, false), TorchAdam::new(n - 1, 0.2, false));
-        let visited = vec![likeliest(&point)];
-        Member { point, factor, logits, visited }
+        Member { point, factor, logits }
     }
 
-    fn step(&mut self, losses: &[f64], gradients: &[f64], entropy: f64, tau: f64) {
+    fn step(&mut self, losses: &[f64], gradients: &[f64], logarithm: bool, entropy: f64, tau: f64) {
         let n = self.point.len();
         let mut gradient = vec![0.0; n];
         let mut kept = 0.0;
@@ -157,7 +154,9 @@ impl Member {
                 continue;
             }
             kept += 1.0;
-            if *loss < MOST {
+            if logarithm {
+                gradient.iter_mut().zip(row).for_each(|(sum, g)| *sum += g / (1.0 + loss));
+            } else if *loss < MOST {
                 gradient.iter_mut().zip(row).for_each(|(sum, g)| *sum += g);
             }
         }
@@ -172,10 +171,6 @@ impl Member {
         clip(&mut gradient, 10.0);
         self.factor.step(&mut self.point[..1], &gradient[..1]);
         self.logits.step(&mut self.point[1..], &gradient[1..]);
-        let now = likeliest(&self.point);
-        if self.visited.last() != Some(&now) && !self.visited.contains(&now) {
-            self.visited.push(now);
-        }
     }
 }
 

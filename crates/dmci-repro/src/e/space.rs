@@ -2,6 +2,7 @@
 
 use crate::torch::Torch;
 use dmci_ops::real::{cos, exp, log, sin};
+use std::collections::HashSet;
 
 /// Operators to choose from.
 pub const OPERATORS: usize = 8;
@@ -130,14 +131,29 @@ pub fn score(operators: &[usize], samples: &Samples) -> (f64, f64) {
     (factor, if error.is_finite() { error } else { f64::INFINITY })
 }
 
+/// What a search found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// The operators, the outermost first.
+    pub operators: Vec<usize>,
+    /// The factor.
+    pub factor: f64,
+    /// The mean squared error.
+    pub error: f64,
+    /// How many choices of operators were compared by their errors on the data.
+    pub scored: usize,
+}
+
 /// The lowest error of some candidates; the first of equal ones.
-pub fn best(candidates: impl IntoIterator<Item = Vec<usize>>, samples: &Samples) -> (Vec<usize>, f64, f64) {
-    let mut best = (Vec::new(), f64::NAN, f64::INFINITY);
+pub fn best(candidates: impl IntoIterator<Item = Vec<usize>>, samples: &Samples) -> Answer {
+    let mut best = Answer { error: f64::INFINITY, ..Answer::default() };
     for operators in candidates {
         let (factor, error) = score(&operators, samples);
-        if error < best.2 || best.0.is_empty() {
-            best = (operators, factor, error);
+        let scored = best.scored + 1;
+        if error < best.error || best.operators.is_empty() {
+            best = Answer { operators, factor, error, scored };
         }
+        best.scored = scored;
     }
     best
 }
@@ -149,11 +165,12 @@ pub fn all(depth: usize) -> impl Iterator<Item = Vec<usize>> {
 }
 
 /// The paper's evolutionary search: 32 members, 100 generations; a factor is a gene, refitted at the end.
-pub fn evolve(depth: usize, samples: &Samples, seed: u64) -> (Vec<usize>, f64, f64) {
+pub fn evolve(depth: usize, samples: &Samples, seed: u64) -> Answer {
     let mut torch = Torch::new(seed);
     let mut population: Vec<(Vec<usize>, f64)> = (0..32)
         .map(|_| ((0..depth).map(|_| torch.bits() as usize % OPERATORS).collect(), 1.0 + torch.normal()))
         .collect();
+    let mut seen: HashSet<Vec<usize>> = HashSet::new();
     let error = |(operators, factor): &(Vec<usize>, f64)| {
         let pairs = samples.x.iter().zip(&samples.y);
         let sum: f64 =
@@ -162,6 +179,7 @@ pub fn evolve(depth: usize, samples: &Samples, seed: u64) -> (Vec<usize>, f64, f
     };
     for _ in 0..100 {
         let errors: Vec<f64> = population.iter().map(error).collect();
+        seen.extend(population.iter().map(|p| p.0.clone()));
         let elite = (0..32).min_by(|&a, &b| errors[a].total_cmp(&errors[b])).unwrap_or(0);
         let mut next = vec![population[elite].clone()];
         let tournament = |torch: &mut Torch| {
@@ -189,14 +207,20 @@ pub fn evolve(depth: usize, samples: &Samples, seed: u64) -> (Vec<usize>, f64, f
         population = next;
     }
     let found = population.iter().min_by(|a, b| error(a).total_cmp(&error(b)));
-    best(found.map(|f| f.0.clone()), samples)
+    Answer { scored: seen.len(), ..best(found.map(|f| f.0.clone()), samples) }
 }
 
-/// So many candidates drawn at random, the best of them.
-pub fn draw(depth: usize, n: usize, samples: &Samples, seed: u64) -> (Vec<usize>, f64, f64) {
+/// So many different candidates drawn at random, the best of them.
+pub fn draw(depth: usize, n: usize, samples: &Samples, seed: u64) -> Answer {
     let mut torch = Torch::new(seed);
-    let candidates = (0..n).map(|_| (0..depth).map(|_| torch.bits() as usize % OPERATORS).collect::<Vec<_>>());
-    best(candidates.collect::<Vec<_>>(), samples)
+    let mut drawn: Vec<Vec<usize>> = Vec::new();
+    while drawn.len() < n.min(OPERATORS.pow(depth as u32)) {
+        let operators = (0..depth).map(|_| torch.bits() as usize % OPERATORS).collect();
+        if !drawn.contains(&operators) {
+            drawn.push(operators);
+        }
+    }
+    best(drawn, samples)
 }
 
 #[cfg(test)]
@@ -218,7 +242,7 @@ mod tests {
     fn the_right_operators_have_the_lowest_error() {
         for (i, task) in tasks().iter().enumerate() {
             let samples = samples(task, 1000 * i as u64);
-            let (operators, factor, error) = best(all(2), &samples);
+            let Answer { operators, factor, error, .. } = best(all(2), &samples);
             assert_eq!(operators, task.operators, "{i}");
             assert!((factor - task.factor).abs() < 0.01 && error < 2e-4, "{i}: {factor} {error}");
         }

@@ -127,6 +127,8 @@ pub struct Convergence {
     pub seconds: f64,
     /// The largest loss of a member at the end.
     pub loss: Real,
+    /// The least.
+    pub least: Real,
     /// Members with a loss below 1e-3.
     pub reached: usize,
     /// The first losses, to compare conditions.
@@ -219,6 +221,7 @@ impl Study<'_> {
             members: points.len(),
             seconds: began.elapsed().as_secs_f64(),
             loss: Real(losses.iter().copied().fold(0.0, f64::max)),
+            least: Real(losses.iter().copied().fold(f64::INFINITY, f64::min)),
             reached: losses.iter().filter(|l| **l < 1e-3).count(),
             first,
         })

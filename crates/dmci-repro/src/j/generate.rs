@@ -100,7 +100,7 @@ impl Generated {
         (0..STEPS).fold(1.0, |y, _| y + 0.1 * (g - tau * y))
     }
 
-    /// Whether its value depends on the input.
+    /// Whether the input is in it.
     pub fn uses_input(&self) -> bool {
         fn uses(tree: &Tree) -> bool {
             match tree {
@@ -130,15 +130,8 @@ impl Generated {
         self.with_head(&head)
     }
 
-    /// The same over logarithms of the parameters, as the reference searches.
-    pub fn scheme_of_logarithms(&self, at: &[f64]) -> String {
-        let names = self.names();
-        let declared: Vec<String> = names.iter().zip(at).map(|(n, v)| format!("(log-{n} free {v:?})")).collect();
-        let defined: Vec<String> = names.iter().map(|n| format!("(define {n} (exp log-{n}))")).collect();
-        self.with_head(&format!("(params {})\n{}", declared.join(" "), defined.join("\n")))
-    }
-
-    fn with_head(&self, head: &str) -> String {
+    /// The text of the program under another head.
+    pub fn with_head(&self, head: &str) -> String {
         let body = self.tree.scheme();
         if !self.recursive {
             return format!("{head}\n{body}\n");
