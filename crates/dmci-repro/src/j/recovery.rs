@@ -52,7 +52,7 @@ pub fn recover(program: &Generated, number: u64, budget: Duration) -> Result<Rec
         let start: Vec<f64> = (0..n).map(|_| low + (high - low) * torch.uniform()).collect();
         members.push(Member::at(i, &start, vec![0.0; n], 0));
     }
-    let mut population = Population { optimizer: Optimizer::Lbfgs(LbfgsOptions::default()), members };
+    let mut population = Population::of(Optimizer::Lbfgs(LbfgsOptions::default()), members);
     let limit = Budget { epochs: Some(200), ..Budget::default() };
     while population.running() > 0 && began.elapsed() < budget {
         population.round(&problem, &limit, &mut |_| ())?;
