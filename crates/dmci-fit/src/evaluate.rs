@@ -105,11 +105,14 @@ impl Problem {
     ) -> Result<(), Report> {
         let outputs = self.outputs;
         let lane = outputs * if need == Need::Loss { 1 } else { self.layout.values + 1 };
-        // As many lanes together as memory allows.
-        let most = (MAX_NUMBERS / (rows.len() * lane).max(1)).max(1);
+        // As many lanes together as memory allows: all of them, mostly.
+        let numbers = rows.len() * lane;
+        let fits = points.len().saturating_mul(numbers) <= MAX_NUMBERS;
+        let most = if fits { points.len() } else { (MAX_NUMBERS / numbers).max(1) };
         let divisor = self.divisor(rows);
         let (width, slopes) = (rows.len() * outputs, rows.len() * outputs * self.layout.values);
-        for first in (0..points.len()).step_by(most) {
+        let mut first = 0;
+        while first < points.len() {
             let points = points.part(first, most.min(points.len() - first));
             self.lanes(points, rows, need, work, &mut answers.paths)?;
             let Work { batch, sets, values, gradients, scratch } = &mut *work;
@@ -132,6 +135,7 @@ impl Problem {
             } else {
                 found.iter_mut().enumerate().for_each(|(set, found)| of_set(set, found, scratch));
             }
+            first += points.len();
         }
         Ok(())
     }

@@ -6,9 +6,6 @@ use dmci_exec::sum_rows;
 const CHUNK: usize = 1024;
 const ACCUMULATORS: usize = 16;
 
-/// So many derivatives are summed up one after the other.
-const FEW: usize = 4;
-
 /// The sum of the terms of rows: what [`dmci_exec::sum_rows`] gives, bit for bit, with less work for few rows.
 pub fn sum_terms(rows: usize, term: impl Fn(usize) -> f64) -> f64 {
     if rows >= CHUNK {
@@ -24,8 +21,14 @@ pub fn sum_terms(rows: usize, term: impl Fn(usize) -> f64) -> f64 {
 /// for each derivative alone, bit for bit, but memory is read once and in its order. A row whose weight is 0
 /// adds nothing, whatever its gradient is. The sums are the first `n` numbers of `space`, whose memory is used again.
 pub fn sum_gradients(weights: &[f64], gradients: &[f64], n: usize, space: &mut Vec<f64>) {
-    if n <= FEW && weights.len() < CHUNK {
-        return sum_few(weights, gradients, n, space);
+    if weights.len() < CHUNK {
+        match n {
+            1 => return sum_few::<1>(weights, gradients, space),
+            2 => return sum_few::<2>(weights, gradients, space),
+            3 => return sum_few::<3>(weights, gradients, space),
+            4 => return sum_few::<4>(weights, gradients, space),
+            _ => {}
+        }
     }
     sum_chosen(weights.iter().enumerate().map(|(row, weight)| (*weight, &gradients[row * n..][..n])), n, space);
 }
@@ -61,20 +64,25 @@ pub fn sum_chosen<'a>(rows: impl Iterator<Item = (f64, &'a [f64])>, n: usize, sp
     }
 }
 
-/// The same for few derivatives and less than a chunk of rows, one derivative after the other.
-fn sum_few(weights: &[f64], gradients: &[f64], n: usize, space: &mut Vec<f64>) {
-    space.clear();
-    for j in 0..n {
-        let mut accumulators = [0.0; ACCUMULATORS];
-        for (block, weights) in weights.chunks(ACCUMULATORS).enumerate() {
-            let gradients = gradients[block * ACCUMULATORS * n + j..].iter().step_by(n);
-            for ((sum, weight), g) in accumulators.iter_mut().zip(weights).zip(gradients) {
-                *sum += if *weight != 0.0 { weight * g } else { 0.0 };
-            }
+/// The same for few derivatives, whose number the compiler knows, and less than a chunk of rows.
+fn sum_few<const N: usize>(weights: &[f64], gradients: &[f64], space: &mut Vec<f64>) {
+    let mut accumulators = [[0.0; N]; ACCUMULATORS];
+    for (row, (weight, gradient)) in weights.iter().zip(gradients.chunks_exact(N)).enumerate() {
+        if *weight != 0.0 {
+            let sums = &mut accumulators[row % ACCUMULATORS];
+            (0..N).for_each(|j| sums[j] += weight * gradient[j]);
         }
-        combine(&mut accumulators, used(weights.len()), 1);
-        space.push(accumulators[0]);
     }
+    let mut width = used(weights.len());
+    while width > 1 {
+        width /= 2;
+        let (low, high) = accumulators.split_at_mut(width);
+        for (low, high) in low.iter_mut().zip(high) {
+            (0..N).for_each(|j| low[j] += high[j]);
+        }
+    }
+    space.clear();
+    space.extend_from_slice(&accumulators[0]);
 }
 
 /// Accumulators that so many rows of a chunk reach, as a power of two. The others are 0, and none is ever a
@@ -118,7 +126,7 @@ mod tests {
         let mut stream = Stream::new(3, 3);
         let mut space = Vec::new();
         for rows in [0, 1, 2, 3, 5, 8, 9, 15, 16, 17, 1023, 1024, 1025, 3000, 3072, 5000, 7168] {
-            for n in [1, 2, 5] {
+            for n in [1, 2, 3, 4, 5] {
                 let mut number = || stream.normal() * 10f64.powi(stream.below(9) as i32);
                 let weights: Vec<f64> = (0..rows).map(|r| if r % 7 == 3 { 0.0 } else { number() }).collect();
                 let mut gradients: Vec<f64> = (0..rows * n).map(|_| number()).collect();

@@ -81,14 +81,15 @@ impl Adam {
         });
         self.powers = (self.powers.0 * beta1, self.powers.1 * beta2);
         let (correct1, correct2) = (1.0 - self.powers.0, 1.0 - self.powers.1);
-        let means = self.mean.iter_mut().zip(&mut self.square);
-        step.clear();
-        step.extend(means.zip(gradient).map(|((mean, square), g)| {
-            let g = (g * shrink).clamp(-HUGE, HUGE);
-            *mean = beta1 * *mean + (1.0 - beta1) * g;
-            *square = beta2 * *square + (1.0 - beta2) * (g * g);
-            rate * (*mean / correct1) / (sqrt(*square / correct2) + epsilon)
-        }));
+        let n = gradient.len();
+        step.resize(n, 0.0);
+        let (mean, square, step) = (&mut self.mean[..n], &mut self.square[..n], &mut step[..n]);
+        for i in 0..n {
+            let g = (gradient[i] * shrink).clamp(-HUGE, HUGE);
+            mean[i] = beta1 * mean[i] + (1.0 - beta1) * g;
+            square[i] = beta2 * square[i] + (1.0 - beta2) * (g * g);
+            step[i] = rate * (mean[i] / correct1) / (sqrt(square[i] / correct2) + epsilon);
+        }
     }
 }
 
