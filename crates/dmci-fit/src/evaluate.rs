@@ -214,7 +214,7 @@ impl Problem {
         }
         let targets = self.targets.len();
         if targets == 1 && rows.target.iter().all(|y| !y.is_nan()) {
-            return sum_terms(rows.len(), |row| rows.weight[row]);
+            return sum_terms(rows.weight.iter().copied());
         }
         let cells = rows.target.iter().enumerate().filter(|(_, y)| !y.is_nan());
         sum_rows(cells.map(|(cell, _)| rows.weight[cell / targets]))
@@ -258,7 +258,7 @@ impl Problem {
             predictions = Predictions { values: &losses, gradients: &by_loss };
         }
         self.weighted_terms(rows, predictions.values, sets, terms);
-        out.loss = sum_terms(terms.len(), |cell| terms[cell].loss) / divisor;
+        out.loss = sum_terms(terms.iter().map(|term| term.loss)) / divisor;
         if !self.priors.is_empty() {
             out.loss += self.surprise(sets);
         }
@@ -440,7 +440,7 @@ fn least_squares<'s>(
     let residual = |(y, target): (&f64, &f64)| if target.is_nan() { 0.0 } else { y - target };
     residuals.clear();
     residuals.extend(predictions.values.iter().zip(&rows.target).map(residual));
-    *loss = sum_terms(residuals.len(), |row| rows.weight[row] * (residuals[row] * residuals[row])) / divisor;
+    *loss = sum_terms(residuals.iter().zip(&rows.weight).map(|(r, weight)| weight * (r * r))) / divisor;
     residuals.iter_mut().zip(&rows.weight).for_each(|(r, weight)| *r = weight * (2.0 * *r));
     sum_gradients(residuals, predictions.gradients, n, sums);
     let by_value = &mut sums[..n];
