@@ -157,7 +157,7 @@ impl Walk<'_> {
             full
         };
         let evaluate = |parts: Asked, need: Need| {
-            let points: Vec<Vec<f64>> = parts.iter().map(|p| full(p)).collect();
+            let points: Vec<Vec<f64>> = parts.iter().map(full).collect();
             let found = self.problem.evaluate(&points, need)?;
             Ok(found.into_iter().map(|f| self.of_others(f, point.len())).collect())
         };

@@ -153,7 +153,7 @@ mod tests {
         }
         // Terms of either zero add up to the same zero.
         for rows in 0..20 {
-            let zeros = |r: usize| if r % 2 == 0 { -0.0 } else { 0.0 };
+            let zeros = |r: usize| if r.is_multiple_of(2) { -0.0 } else { 0.0 };
             assert_eq!(sum_terms((0..rows).map(zeros)).to_bits(), sum_rows((0..rows).map(zeros)).to_bits());
             assert_eq!(sum_terms((0..rows).map(|_| -0.0)).to_bits(), sum_rows((0..rows).map(|_| -0.0)).to_bits());
         }
