@@ -166,7 +166,7 @@ def test_plots():
 def test_samples():
     if not hasattr(dmci._native, "draw"):
         pytest.skip("this build has no sampler")
-    m = Model("(params (mu free 0.0 (prior normal 0 10)) (sigma positive 1.0 (prior half-normal 5))) mu", inputs=["x"])
+    m = Model("(params (mu free 0.0 (prior normal 0 10)) (sigma positive 1.0 (prior half-normal 5))) (+ mu (* 0.0 x))", inputs=["x"])
     y = RNG.normal(3.0, 2.0, 100)
     samples = m.sample({"x": np.zeros(100), "y": y}, "y", chains=2, draws=400, tune=400, seed=1)
     assert samples.draws.shape == (2, 400, 2)
