@@ -20,7 +20,7 @@ use std::time::Duration;
 const SLICE: Duration = Duration::from_millis(20);
 
 /// Where a fit is: rounds, most rounds, best loss, searches that run, all searches, points, optimiser.
-type Now = (usize, usize, f64, usize, usize, usize, String);
+type Now = (usize, usize, f64, usize, usize, usize, &'static str);
 
 /// A fit that runs, or has ended.
 #[pyclass(frozen, module = "dmci._native")]
@@ -238,9 +238,9 @@ pub fn start_fit(
 /// Notes where a fit is, asks the callback, and says whether to go on.
 fn observe(state: &State, progress: &Progress, callback: Option<&Py<PyAny>>) -> ControlFlow<()> {
     let Progress { epoch, epochs, loss, running, restarts, evaluations, optimizer, .. } = *progress;
-    let now: Now = (epoch, epochs, loss, running, restarts, evaluations, optimizer.to_string());
+    let now: Now = (epoch, epochs, loss, running, restarts, evaluations, optimizer);
     let mut inner = state.lock();
-    inner.now = Some(now.clone());
+    inner.now = Some(now);
     if inner.abort {
         return ControlFlow::Break(());
     }
@@ -280,7 +280,7 @@ impl Fitting {
 
     /// Where the fit is; none before its first round.
     fn inspect(&self) -> Option<Now> {
-        self.state.lock().now.clone()
+        self.state.lock().now
     }
 
     /// Whether it has ended.

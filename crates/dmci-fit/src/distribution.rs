@@ -16,6 +16,9 @@ pub fn student_quantile(p: f64, degrees: f64) -> f64 {
     }
     for _ in 0..200 {
         let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            break;
+        }
         if student_cdf(middle, degrees) < p { low = middle } else { high = middle }
     }
     0.5 * (low + high)
@@ -27,6 +30,9 @@ pub fn normal_quantile(p: f64) -> f64 {
     let (mut low, mut high) = (-40.0, 40.0);
     for _ in 0..200 {
         let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            break;
+        }
         if below(middle) < p { low = middle } else { high = middle }
     }
     0.5 * (low + high)

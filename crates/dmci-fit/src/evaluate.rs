@@ -2,10 +2,11 @@
 
 use crate::data::select;
 use crate::loss::{Loss, Measured, Term};
+use crate::points::{Asked, Points};
 use crate::prior::Density;
 use crate::problem::{Problem, Rows};
 use crate::search::{Evaluation, Need};
-use crate::sums::sum_gradients;
+use crate::sums::{sum_chosen, sum_gradients, sum_terms};
 use dmci::{Batch, Column, Failure, Report, Want};
 use dmci_exec::sum_rows;
 use dmci_ops::real::sqrt;
@@ -17,11 +18,46 @@ const MAX_NUMBERS: usize = 1 << 23;
 /// Values and derivatives above which their losses are worth more than one thread.
 const WORTH_THREADS: usize = 1 << 14;
 
+/// Points that a thread takes at least.
+const LEAST_FOR_THREAD: usize = 8;
+
 /// What the model says about some points: for each point, row and target the prediction, and its
 /// derivatives by the set of parameters.
+#[derive(Clone, Copy)]
 struct Predictions<'a> {
     values: &'a [f64],
     gradients: &'a [f64],
+}
+
+/// What is found at some points, in memory that is used again.
+#[derive(Clone, Debug, Default)]
+pub struct Answers {
+    /// In the order of the points.
+    pub found: Vec<Evaluation>,
+    /// A number for each point that says which paths its rows took: as long as they take the same ones, it is the
+    /// same number.
+    pub paths: Vec<u64>,
+}
+
+/// Memory of a call, kept for the next one.
+#[derive(Debug, Default)]
+pub struct Work {
+    batch: Batch,
+    /// The sets of parameters of all points, one after the other, if there is one group.
+    sets: Vec<f64>,
+    /// Predictions and derivatives of all groups in the order of rows, if there are several.
+    values: Vec<f64>,
+    gradients: Vec<f64>,
+    scratch: Scratch,
+}
+
+/// Memory for one point.
+#[derive(Debug, Default)]
+struct Scratch {
+    sets: Vec<f64>,
+    terms: Vec<Term>,
+    residuals: Vec<f64>,
+    sums: Vec<f64>,
 }
 
 impl Problem {
@@ -33,64 +69,92 @@ impl Problem {
 
     /// The same over other rows.
     pub fn evaluate_rows(&self, points: &[Vec<f64>], rows: &Rows, need: Need) -> Result<Vec<Evaluation>, Report> {
-        Ok(self.evaluate_on_paths(points, rows, need)?.0)
+        let points: Points = points.iter().map(Vec::as_slice).collect();
+        self.evaluate_asked(points.all(), rows, need)
     }
 
-    /// The same, with a number for each point that says which paths its rows took: as long as they take the
-    /// same ones, it is the same number.
+    pub(crate) fn evaluate_asked(&self, points: Asked, rows: &Rows, need: Need) -> Result<Vec<Evaluation>, Report> {
+        let mut answers = Answers::default();
+        self.evaluate_on_paths(points, rows, need, &mut answers)?;
+        Ok(answers.found)
+    }
+
+    /// The same in place of other answers, with the paths that were taken.
     pub(crate) fn evaluate_on_paths(
         &self,
-        points: &[Vec<f64>],
+        points: Asked,
         rows: &Rows,
         need: Need,
-    ) -> Result<(Vec<Evaluation>, Vec<u64>), Report> {
+        answers: &mut Answers,
+    ) -> Result<(), Report> {
+        answers.found.resize_with(points.len(), Evaluation::default);
+        answers.paths.clear();
+        let mut work = self.work.lock().unwrap_or_else(|e| e.into_inner()).take().unwrap_or_default();
+        let done = self.evaluate_with(points, rows, need, answers, &mut work);
+        *self.work.lock().unwrap_or_else(|e| e.into_inner()) = Some(work);
+        done
+    }
+
+    fn evaluate_with(
+        &self,
+        points: Asked,
+        rows: &Rows,
+        need: Need,
+        answers: &mut Answers,
+        work: &mut Work,
+    ) -> Result<(), Report> {
         let outputs = self.outputs;
         let lane = outputs * if need == Need::Loss { 1 } else { self.layout.values + 1 };
-        // As many lanes together as memory allows.
-        let sets = (MAX_NUMBERS / (rows.len() * lane).max(1)).max(1);
-        let mut evaluations = Vec::with_capacity(points.len());
-        let mut taken = Vec::with_capacity(points.len());
+        // As many lanes together as memory allows: all of them, mostly.
+        let numbers = rows.len() * lane;
+        let fits = points.len().saturating_mul(numbers) <= MAX_NUMBERS;
+        let most = if fits { points.len() } else { (MAX_NUMBERS / numbers).max(1) };
         let divisor = self.divisor(rows);
-        let mut batch = std::mem::take(&mut *self.batch.lock().unwrap_or_else(|e| e.into_inner()));
-        for points in points.chunks(sets) {
-            let values = self.lanes(points, rows, need, &mut batch, &mut taken)?;
-            let (values, gradients) = match &values {
-                Some((values, gradients)) => (&values[..], &gradients[..]),
-                None => (&batch.values[..], &batch.gradients[..]),
+        let (width, slopes) = (rows.len() * outputs, rows.len() * outputs * self.layout.values);
+        let mut first = 0;
+        while first < points.len() {
+            let points = points.part(first, most.min(points.len() - first));
+            self.lanes(points, rows, need, work, &mut answers.paths)?;
+            let Work { batch, sets, values, gradients, scratch } = &mut *work;
+            let (values, gradients) = match self.layout.groups {
+                1 => (&batch.values[..], &batch.gradients[..]),
+                _ => (&values[..], &gradients[..]),
             };
-            let (width, slopes) = (rows.len() * outputs, rows.len() * outputs * self.layout.values);
-            let of_set = |(set, raw): (usize, &Vec<f64>)| {
+            let of_set = |set: usize, found: &mut Evaluation, scratch: &mut Scratch| {
                 let values = &values[set * width..][..width];
                 let gradients = if need == Need::Loss { &[] } else { &gradients[set * slopes..][..slopes] };
-                self.evaluation(raw, rows, divisor, Predictions { values, gradients }, need)
+                let own = sets.get(set * self.layout.values..(set + 1) * self.layout.values);
+                let predictions = Predictions { values, gradients };
+                self.evaluation((points.get(set), own), rows, divisor, predictions, need, found, scratch);
             };
             // Each point's loss is its own, so threads change nothing.
+            let found = &mut answers.found[first..][..points.len()];
             if points.len() > 1 && points.len() * rows.len() * lane > WORTH_THREADS {
-                evaluations.par_extend(points.par_iter().enumerate().map(of_set));
+                let each = found.par_iter_mut().enumerate().with_min_len(LEAST_FOR_THREAD);
+                each.for_each_init(Scratch::default, |scratch, (set, found)| of_set(set, found, scratch));
             } else {
-                evaluations.extend(points.iter().enumerate().map(of_set));
+                found.iter_mut().enumerate().for_each(|(set, found)| of_set(set, found, scratch));
             }
+            first += points.len();
         }
-        *self.batch.lock().unwrap_or_else(|e| e.into_inner()) = batch;
-        Ok((evaluations, taken))
+        Ok(())
     }
 
     /// Runs the model for all points. With groups, each has its rows and its own set of parameters, and
     /// the results come back in the order of rows; without, they stay in the batch. `taken` gets a number for
     /// the paths of each point.
-    #[allow(clippy::type_complexity)]
     fn lanes(
         &self,
-        points: &[Vec<f64>],
+        points: Asked,
         rows: &Rows,
         need: Need,
-        batch: &mut Batch,
+        work: &mut Work,
         taken: &mut Vec<u64>,
-    ) -> Result<Option<(Vec<f64>, Vec<f64>)>, Report> {
+    ) -> Result<(), Report> {
+        let Work { batch, sets, values, gradients, .. } = work;
         let first = taken.len();
         taken.resize(first + points.len(), 0);
-        let mut note = |batch: &Batch| {
-            let rows = batch.values.len() / self.outputs / points.len();
+        let mut note = |batch: &Batch, rows: usize| {
             for (set, taken) in taken[first..].iter_mut().enumerate() {
                 // The steps of FNV, with a number for a byte.
                 let mix = |hash: u64, path: u32| (hash ^ u64::from(path)).wrapping_mul(0x100_0000_01b3);
@@ -98,23 +162,30 @@ impl Problem {
             }
         };
         let want = if need == Need::Loss { Want::Values } else { Want::Gradients };
-        let sets = |group: usize| -> Vec<f64> { points.iter().flat_map(|p| self.layout.values(p, group)).collect() };
+        let set_parameters = |group: usize, sets: &mut Vec<f64>| {
+            sets.clear();
+            points.iter().for_each(|point| self.layout.values_into(point, group, sets));
+        };
         if self.layout.groups == 1 {
-            self.model.evaluate_into(batch, &sets(0), &rows.columns, want)?;
-            note(batch);
-            return interruption(batch).map_or(Ok(None), Err);
+            set_parameters(0, sets);
+            self.model.evaluate_into(batch, sets, &rows.columns, want)?;
+            note(batch, rows.len());
+            return interruption(batch).map_or(Ok(()), Err);
         }
         let (outputs, n) = (self.outputs, self.layout.values);
-        let mut values = vec![f64::NAN; points.len() * rows.len() * outputs];
-        let mut gradients = vec![f64::NAN; if need == Need::Loss { 0 } else { values.len() * n }];
+        values.clear();
+        values.resize(points.len() * rows.len() * outputs, f64::NAN);
+        gradients.clear();
+        gradients.resize(if need == Need::Loss { 0 } else { values.len() * n }, f64::NAN);
         for group in 0..self.layout.groups {
             let members: Vec<usize> = (0..rows.len()).filter(|&r| rows.group[r] == group).collect();
             if members.is_empty() {
                 continue;
             }
             let columns: Vec<Column> = rows.columns.iter().map(|c| select(c, &members)).collect();
-            self.model.evaluate_into(batch, &sets(group), &columns, want)?;
-            note(batch);
+            set_parameters(group, sets);
+            self.model.evaluate_into(batch, sets, &columns, want)?;
+            note(batch, members.len());
             if let Some(interrupted) = interruption(batch) {
                 return Err(interrupted);
             }
@@ -126,17 +197,14 @@ impl Problem {
                     }
                 }
             };
-            copy(&batch.values, &mut values, outputs);
+            copy(&batch.values, values, outputs);
             if need != Need::Loss {
-                copy(&batch.gradients, &mut gradients, outputs * n);
+                copy(&batch.gradients, gradients, outputs * n);
             }
         }
-        Ok(Some((values, gradients)))
-    }
-
-    fn measured(&self, rows: &Rows, cell: usize) -> Measured {
-        let row = cell / self.targets.len();
-        Measured { target: rows.target[cell], sigma: rows.sigma[row], trials: rows.trials[row] }
+        // Each group had its own.
+        sets.clear();
+        Ok(())
     }
 
     /// What the sum over rows is divided by.
@@ -145,90 +213,121 @@ impl Problem {
             return 1.0;
         }
         let targets = self.targets.len();
+        if targets == 1 && rows.target.iter().all(|y| !y.is_nan()) {
+            return sum_terms(rows.weight.iter().copied());
+        }
         let cells = rows.target.iter().enumerate().filter(|(_, y)| !y.is_nan());
         sum_rows(cells.map(|(cell, _)| rows.weight[cell / targets]))
     }
 
-    fn evaluation(&self, raw: &[f64], rows: &Rows, divisor: f64, predictions: Predictions, need: Need) -> Evaluation {
-        let outputs = self.targets.len();
-        if self.outputs > outputs {
-            // A procedure of the program has computed the loss: the last number of each row.
-            let (all, n) = (self.outputs, self.layout.values);
-            let losses: Vec<f64> = predictions.values.iter().skip(all - 1).step_by(all).copied().collect();
-            let by_loss = predictions.gradients.chunks(n).skip(all - 1).step_by(all);
-            let by_loss: Vec<f64> = by_loss.flatten().copied().collect();
-            let predictions = Predictions { values: &losses, gradients: &by_loss };
-            return self.evaluation_of(raw, rows, divisor, predictions, need);
-        }
-        self.evaluation_of(raw, rows, divisor, predictions, need)
-    }
-
-    fn evaluation_of(
+    /// The loss and its derivatives at a point in raw space, whose set of parameters may be known.
+    #[allow(clippy::too_many_arguments)]
+    fn evaluation(
         &self,
-        raw: &[f64],
+        (raw, set): (&[f64], Option<&[f64]>),
         rows: &Rows,
         divisor: f64,
         predictions: Predictions,
         need: Need,
-    ) -> Evaluation {
-        let outputs = self.targets.len();
-        let sets: Vec<Vec<f64>> = (0..self.layout.groups).map(|g| self.layout.values(raw, g)).collect();
-        let weight = |cell: usize| rows.weight[cell / outputs];
-        let terms: Vec<Term> = predictions
-            .values
-            .iter()
-            .enumerate()
-            .map(|(cell, &prediction)| {
-                let row = self.measured(rows, cell);
-                // What was not measured says nothing.
-                if row.target.is_nan() {
-                    return Term::default();
-                }
-                self.loss.term(prediction, row, &self.noise, &sets[rows.group[cell / outputs]])
-            })
-            .collect();
-        let loss = sum_rows(terms.iter().enumerate().map(|(cell, t)| weight(cell) * t.loss)) / divisor;
-        let mut evaluation = Evaluation { loss: loss + self.surprise(&sets), ..Evaluation::default() };
+        out: &mut Evaluation,
+        scratch: &mut Scratch,
+    ) {
+        let Scratch { sets, terms, residuals, sums } = scratch;
+        let sets = set.unwrap_or_else(|| {
+            sets.clear();
+            (0..self.layout.groups).for_each(|group| self.layout.values_into(raw, group, sets));
+            sets
+        });
+        out.residuals.clear();
+        out.jacobian.clear();
+        let squares = matches!(self.loss, Loss::Mse | Loss::Sse) && self.targets.len() == 1;
+        if squares && need == Need::Gradient && self.layout.groups == 1 && self.priors.is_empty() {
+            let by_value =
+                least_squares(rows, divisor, predictions, self.layout.values, (residuals, sums), &mut out.loss);
+            out.gradient.clear();
+            out.gradient.resize(self.layout.raws, 0.0);
+            return self.layout.pull_back(raw, 0, by_value, &mut out.gradient);
+        }
+        let (mut losses, mut by_loss) = (Vec::new(), Vec::new());
+        let mut predictions = predictions;
+        if self.outputs > self.targets.len() {
+            // A procedure of the program has computed the loss: the last number of each row.
+            let (all, n) = (self.outputs, self.layout.values);
+            losses.extend(predictions.values.iter().skip(all - 1).step_by(all));
+            by_loss.extend(predictions.gradients.chunks(n.max(1)).skip(all - 1).step_by(all).flatten());
+            predictions = Predictions { values: &losses, gradients: &by_loss };
+        }
+        self.weighted_terms(rows, predictions.values, sets, terms);
+        out.loss = sum_terms(terms.iter().map(|term| term.loss)) / divisor;
+        if !self.priors.is_empty() {
+            out.loss += self.surprise(sets);
+        }
+        out.gradient.clear();
         if need >= Need::Gradient {
-            evaluation.gradient = self.gradient(raw, rows, divisor, &predictions, &terms, &sets);
+            self.gradient(raw, rows, divisor, predictions.gradients, terms, sets, sums, &mut out.gradient);
         }
         if need == Need::Jacobian {
-            self.residuals(raw, rows, &predictions, divisor, &mut evaluation);
+            self.residuals(raw, rows, predictions, divisor, sums, out);
         }
-        evaluation
     }
 
+    /// What the loss says about each prediction, times the weight of its row.
+    fn weighted_terms(&self, rows: &Rows, values: &[f64], sets: &[f64], terms: &mut Vec<Term>) {
+        let (n, outputs) = (self.layout.values, self.targets.len());
+        terms.clear();
+        let cells = values.chunks_exact(outputs).zip(rows.target.chunks_exact(outputs));
+        for (row, (values, targets)) in cells.enumerate() {
+            let set = &sets[rows.group[row] * n..][..n];
+            let weight = rows.weight[row];
+            for (&prediction, &target) in values.iter().zip(targets) {
+                // What was not measured says nothing.
+                let term = if target.is_nan() {
+                    Term::default()
+                } else {
+                    let measured = Measured { target, sigma: rows.sigma[row], trials: rows.trials[row] };
+                    self.loss.term(prediction, measured, &self.noise, set)
+                };
+                terms.push(Term {
+                    loss: weight * term.loss,
+                    by_prediction: weight * term.by_prediction,
+                    by_noise: term.by_noise.map(|slope| weight * slope),
+                });
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
     fn gradient(
         &self,
         raw: &[f64],
         rows: &Rows,
         divisor: f64,
-        predictions: &Predictions,
+        gradients: &[f64],
         terms: &[Term],
-        sets: &[Vec<f64>],
-    ) -> Vec<f64> {
+        sets: &[f64],
+        sums: &mut Vec<f64>,
+        out: &mut Vec<f64>,
+    ) {
         let (n, outputs) = (self.layout.values, self.targets.len());
-        let mut gradient = vec![0.0; self.layout.raws];
-        let single = self.layout.groups == 1;
-        for (group, set) in sets.iter().enumerate() {
+        out.resize(self.layout.raws, 0.0);
+        for group in 0..self.layout.groups {
+            let single = self.layout.groups == 1;
             let cells = || (0..terms.len()).filter(move |c| single || rows.group[c / outputs] == group);
             // A row that does not count must not spoil the sum, whatever the program gives for it.
-            let slope = |c: usize| rows.weight[c / outputs] * terms[c].by_prediction;
-            let of_cell = |c: usize| (slope(c), &predictions.gradients[c * n..(c + 1) * n]);
-            let mut by_value = sum_gradients(cells().map(of_cell), n);
+            let of_cell = |c: usize| (terms[c].by_prediction, &gradients[c * n..(c + 1) * n]);
+            sum_chosen(cells().map(of_cell), n, sums);
+            let by_value = &mut sums[..n];
             by_value.iter_mut().for_each(|g| *g /= divisor);
             for (k, index) in self.noise.indices().into_iter().enumerate() {
                 if let Some(index) = index {
-                    by_value[index] +=
-                        sum_rows(cells().map(|c| rows.weight[c / outputs] * terms[c].by_noise[k])) / divisor;
+                    by_value[index] += sum_rows(cells().map(|c| terms[c].by_noise[k])) / divisor;
                 }
             }
             for (density, at) in self.prior_numbers(group) {
-                by_value[at] -= density.log(set[at]).1;
+                by_value[at] -= density.log(sets[group * n + at]).1;
             }
-            self.layout.pull_back(raw, group, &by_value, &mut gradient);
+            self.layout.pull_back(raw, group, by_value, out);
         }
-        gradient
     }
 
     /// The priors that count for a group, each with its number of a set: a number that groups share
@@ -239,31 +338,43 @@ impl Problem {
     }
 
     /// How improbable the parameters are by the priors alone.
-    fn surprise(&self, sets: &[Vec<f64>]) -> f64 {
-        let of_group = |(group, set): (usize, &Vec<f64>)| {
-            self.prior_numbers(group).map(|(density, k)| -density.log(set[k]).0).sum::<f64>()
+    fn surprise(&self, sets: &[f64]) -> f64 {
+        let n = self.layout.values;
+        let of_group = |group: usize| {
+            self.prior_numbers(group).map(|(density, k)| -density.log(sets[group * n + k]).0).sum::<f64>()
         };
-        sets.iter().enumerate().map(of_group).sum()
+        (0..self.layout.groups).map(of_group).sum()
     }
 
     /// Residuals whose squares add up to the loss, and their derivatives by raw numbers.
-    fn residuals(&self, raw: &[f64], rows: &Rows, predictions: &Predictions, divisor: f64, out: &mut Evaluation) {
+    fn residuals(
+        &self,
+        raw: &[f64],
+        rows: &Rows,
+        predictions: Predictions,
+        divisor: f64,
+        scaled: &mut Vec<f64>,
+        out: &mut Evaluation,
+    ) {
         let (n, outputs, raws) = (self.layout.values, self.targets.len(), self.layout.raws);
-        out.residuals.reserve(predictions.values.len());
-        out.jacobian = vec![0.0; predictions.values.len() * raws];
-        let mut scaled = vec![0.0; n];
-        for (cell, (&prediction, row)) in predictions.values.iter().zip(out.jacobian.chunks_mut(raws)).enumerate() {
-            let measured = self.measured(rows, cell);
-            if measured.target.is_nan() {
-                out.residuals.push(0.0);
-                continue;
-            }
-            let factor = rows.weight[cell / outputs] * self.loss.square_factor(measured.sigma) / divisor;
+        out.jacobian.resize(predictions.values.len() * raws, 0.0);
+        scaled.resize(n.max(scaled.len()), 0.0);
+        let mut cell = 0;
+        for (row, values) in predictions.values.chunks_exact(outputs).enumerate() {
+            let factor = rows.weight[row] * self.loss.square_factor(rows.sigma[row]) / divisor;
             let factor = sqrt(factor);
-            out.residuals.push(factor * (prediction - measured.target));
-            let slopes = &predictions.gradients[cell * n..(cell + 1) * n];
-            scaled.iter_mut().zip(slopes).for_each(|(s, g)| *s = factor * g);
-            self.layout.pull_back(raw, rows.group[cell / outputs], &scaled, row);
+            for &prediction in values {
+                let (slopes, target) = (&predictions.gradients[cell * n..(cell + 1) * n], rows.target[cell]);
+                let line = &mut out.jacobian[cell * raws..(cell + 1) * raws];
+                cell += 1;
+                if target.is_nan() {
+                    out.residuals.push(0.0);
+                    continue;
+                }
+                out.residuals.push(factor * (prediction - target));
+                scaled.iter_mut().zip(slopes).for_each(|(s, g)| *s = factor * g);
+                self.layout.pull_back(raw, rows.group[row], &scaled[..n], line);
+            }
         }
     }
 
@@ -301,9 +412,10 @@ impl Problem {
         if rows.is_empty() {
             return Ok(Vec::new());
         }
-        let mut batch = Batch::default();
-        let values = self.lanes(std::slice::from_ref(&raw.to_vec()), rows, Need::Loss, &mut batch, &mut Vec::new())?;
-        let values = values.map_or(batch.values, |(values, _)| values);
+        let mut work = Work::default();
+        let point: Points = std::iter::once(raw).collect();
+        self.lanes(point.all(), rows, Need::Loss, &mut work, &mut Vec::new())?;
+        let values = if self.layout.groups == 1 { work.batch.values } else { work.values };
         let (outputs, targets) = (self.outputs, self.targets.len());
         let mut list: Vec<f64> = values.chunks(outputs).flat_map(|row| &row[..targets]).copied().collect();
         if self.loss == Loss::Binomial {
@@ -312,6 +424,28 @@ impl Problem {
         }
         Ok(list)
     }
+}
+
+/// What searches by gradients ask for most: the sum of squares of one target over one group and its derivatives by
+/// the set of parameters, with nothing in between. The operations are those of the general way, in its order.
+fn least_squares<'s>(
+    rows: &Rows,
+    divisor: f64,
+    predictions: Predictions,
+    n: usize,
+    (residuals, sums): (&mut Vec<f64>, &'s mut Vec<f64>),
+    loss: &mut f64,
+) -> &'s [f64] {
+    // What was not measured says nothing.
+    let residual = |(y, target): (&f64, &f64)| if target.is_nan() { 0.0 } else { y - target };
+    residuals.clear();
+    residuals.extend(predictions.values.iter().zip(&rows.target).map(residual));
+    *loss = sum_terms(residuals.iter().zip(&rows.weight).map(|(r, weight)| weight * (r * r))) / divisor;
+    residuals.iter_mut().zip(&rows.weight).for_each(|(r, weight)| *r = weight * (2.0 * *r));
+    sum_gradients(residuals, predictions.gradients, n, sums);
+    let by_value = &mut sums[..n];
+    by_value.iter_mut().for_each(|g| *g /= divisor);
+    by_value
 }
 
 /// The report of an interruption, if a walk was interrupted.

@@ -5,10 +5,11 @@ use crate::member::{Budget, Member};
 use crate::population::Population;
 use crate::problem::Problem;
 use crate::result::{Fit, result};
-use crate::search::Stop;
+use crate::search::{Evaluation, Stop};
 use dmci::{Diagnostic, Report};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// How to fit.
@@ -48,7 +49,7 @@ pub struct Progress<'a> {
     /// Points evaluated.
     pub evaluations: usize,
     /// The optimiser that runs.
-    pub optimizer: &'a str,
+    pub optimizer: &'static str,
     stages: &'a [Population],
     plan: &'a Plan,
 }
@@ -116,7 +117,8 @@ pub fn fit(
     if stages.iter().all(|s| s.best().is_none()) {
         // The start is a result, too.
         let mut start = Population::new(choice.stages[0].optimizer.clone(), problem.start(), 1, options.seed);
-        start.round(problem, &options.budget, &mut |found| plan.start_loss = found.loss)?;
+        let mut see = |found: &Evaluation| plan.start_loss = found.loss;
+        within(problem, PATIENCE, || start.round(problem, &options.budget, &mut see))?;
         start.stop(Stop::Interrupted);
         stages = vec![start];
     }
@@ -132,6 +134,25 @@ pub fn fit(
     fit.start_loss = plan.start_loss;
     fit.time = began.elapsed();
     Ok(fit)
+}
+
+/// How long the start may be evaluated for whoever interrupted a fit before anything was found.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Does work that is cancelled if it takes longer: a program that never ends must not have to be interrupted twice.
+fn within<T>(problem: &Problem, longest: Duration, work: impl FnOnce() -> T) -> T {
+    let (done, waiting) = mpsc::channel::<()>();
+    let cancel = problem.cancel.clone();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            if waiting.recv_timeout(longest) == Err(RecvTimeoutError::Timeout) {
+                cancel.cancel();
+            }
+        });
+        let found = work();
+        drop(done);
+        found
+    })
 }
 
 fn is_interruption(report: &Report) -> bool {
@@ -230,5 +251,5 @@ fn resumed(bytes: &[u8], choice: &Choice, plan: &mut Plan) -> Result<Vec<Populat
     plan.start_loss = start_loss;
     plan.influence = influence;
     let stages = choice.stages.iter().zip(stages);
-    Ok(stages.map(|(stage, members)| Population { optimizer: stage.optimizer.clone(), members }).collect())
+    Ok(stages.map(|(stage, members)| Population::of(stage.optimizer.clone(), members)).collect())
 }

@@ -27,6 +27,8 @@ pub struct Layout {
     pub values: usize,
     /// Groups, at least one.
     pub groups: usize,
+    /// What each raw number is multiplied with, if that is all that happens to any of them.
+    factors: Option<Vec<f64>>,
 }
 
 impl Layout {
@@ -40,6 +42,9 @@ impl Layout {
             layout.values += block.transform.values();
             layout.blocks.push(block);
         }
+        let factors = |block: &Block| Some(vec![block.transform.factor()?; block.transform.raws()]);
+        let factors: Option<Vec<Vec<f64>>> = layout.blocks.iter().map(factors).collect();
+        layout.factors = factors.filter(|_| groups == 1).map(|list| list.concat());
         layout
     }
 
@@ -53,14 +58,25 @@ impl Layout {
     /// The set of parameters of a group.
     pub fn values(&self, raw: &[f64], group: usize) -> Vec<f64> {
         let mut values = Vec::with_capacity(self.values);
-        for block in &self.blocks {
-            block.transform.values_into(&raw[Layout::raw_range(block, group)], &mut values);
-        }
+        self.values_into(raw, group, &mut values);
         values
+    }
+
+    /// Adds the set of parameters of a group to a list.
+    pub fn values_into(&self, raw: &[f64], group: usize, values: &mut Vec<f64>) {
+        if let Some(factors) = &self.factors {
+            return values.extend(factors.iter().zip(raw).map(|(factor, x)| factor * x));
+        }
+        for block in &self.blocks {
+            block.transform.values_into(&raw[Layout::raw_range(block, group)], values);
+        }
     }
 
     /// Adds to `out` the derivatives by raw numbers of what has these derivatives by the set of a group.
     pub fn pull_back(&self, raw: &[f64], group: usize, by_value: &[f64], out: &mut [f64]) {
+        if let Some(factors) = &self.factors {
+            return out.iter_mut().zip(by_value).zip(factors).for_each(|((out, g), factor)| *out += g * factor);
+        }
         for block in &self.blocks {
             let range = Layout::raw_range(block, group);
             let by_value = &by_value[block.value..block.value + block.transform.values()];

@@ -1,6 +1,7 @@
 //! One restart: a search with what every search needs around it. It finds a finite start, keeps the
 //! best point, counts, and stops the search when something is used up.
 
+use crate::points::{Asked, Points};
 use crate::random::Stream;
 use crate::search::{Evaluation, Optimizer, Search, Searching, Start, Stop};
 use crate::starts::{offset, spread};
@@ -107,11 +108,11 @@ impl Member {
         }
     }
 
-    /// The points to evaluate next.
-    pub fn ask(&mut self) -> Vec<Vec<f64>> {
+    /// Adds the points to evaluate next.
+    pub fn ask(&mut self, points: &mut Points) {
         match &mut self.phase {
-            Phase::Starting { offset, .. } => vec![self.base.iter().zip(offset).map(|(x, o)| x + *o).collect()],
-            Phase::Searching(search) => search.ask(),
+            Phase::Starting { offset, .. } => points.push(self.base.iter().zip(offset).map(|(x, o)| x + *o)),
+            Phase::Searching(search) => search.ask(points),
         }
     }
 
@@ -122,23 +123,23 @@ impl Member {
     }
 
     /// Takes what was found at them.
-    pub fn tell(&mut self, points: Vec<Vec<f64>>, found: Vec<Evaluation>, optimizer: &Optimizer, budget: &Budget) {
-        self.evaluations += points.len();
-        for (point, found) in points.iter().zip(&found) {
+    pub fn tell(&mut self, asked: Asked, found: &mut [Evaluation], optimizer: &Optimizer, budget: &Budget) {
+        self.evaluations += asked.len();
+        for (point, found) in asked.iter().zip(&*found) {
             if !found.is_finite() {
                 self.not_finite += 1;
                 continue;
             }
-            self.last = Some((point.clone(), found.loss));
+            keep(&mut self.last, point, found.loss);
             if found.loss < self.loss() {
-                self.best = Some((point.clone(), found.loss));
+                keep(&mut self.best, point, found.loss);
             }
         }
         match &mut self.phase {
             Phase::Starting { offset, halvings } => {
-                let found = found.into_iter().next().unwrap_or_default();
+                let found = found.first_mut().map(std::mem::take).unwrap_or_default();
                 if found.is_finite() {
-                    self.begin(points.into_iter().next().unwrap_or_default(), found, optimizer);
+                    self.begin(asked.get(0).to_vec(), found, optimizer);
                 } else {
                     offset.iter_mut().for_each(|o| *o *= 0.5);
                     *halvings += 1;
@@ -149,7 +150,7 @@ impl Member {
             }
             Phase::Searching(search) => {
                 self.epochs += 1;
-                search.tell(points, found);
+                search.tell(asked, found);
                 self.stopped = search.stopped();
             }
         }
@@ -183,5 +184,17 @@ impl Member {
         {
             self.stopped = Some(Stop::Epochs);
         }
+    }
+}
+
+/// Keeps a point and its loss in the memory of the one before.
+fn keep(place: &mut Option<(Vec<f64>, f64)>, point: &[f64], loss: f64) {
+    match place {
+        Some(kept) => {
+            kept.0.clear();
+            kept.0.extend_from_slice(point);
+            kept.1 = loss;
+        }
+        None => *place = Some((point.to_vec(), loss)),
     }
 }

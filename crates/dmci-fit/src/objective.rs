@@ -112,7 +112,7 @@ impl Problem {
             noise: Noise::default(),
             start,
             model,
-            batch: Mutex::default(),
+            work: Mutex::default(),
             program,
         })
     }

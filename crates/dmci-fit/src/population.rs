@@ -1,7 +1,9 @@
 //! A population of restarts: all that they ask for is evaluated in one call of the model, and each is told
 //! what it would be told alone.
 
+use crate::evaluate::Answers;
 use crate::member::{Budget, Member};
+use crate::points::Points;
 use crate::problem::Problem;
 use crate::search::{Evaluation, Optimizer, Stop};
 use dmci::Report;
@@ -13,12 +15,27 @@ pub struct Population {
     pub optimizer: Optimizer,
     /// The restarts.
     pub members: Vec<Member>,
+    round: Round,
+}
+
+/// Memory of a round, kept for the next one.
+#[derive(Clone, Debug, Default)]
+struct Round {
+    /// Members that run, and how many points each asked for.
+    running: Vec<(usize, usize)>,
+    points: Points,
+    answers: Answers,
 }
 
 impl Population {
+    /// These restarts.
+    pub fn of(optimizer: Optimizer, members: Vec<Member>) -> Population {
+        Population { optimizer, members, round: Round::default() }
+    }
+
     /// So many restarts around a point; the first starts there.
     pub fn new(optimizer: Optimizer, base: &[f64], restarts: usize, seed: u64) -> Population {
-        Population { optimizer, members: (0..restarts.max(1)).map(|i| Member::new(i, base, seed)).collect() }
+        Population::of(optimizer, (0..restarts.max(1)).map(|i| Member::new(i, base, seed)).collect())
     }
 
     /// Restarts that are not finished.
@@ -51,26 +68,30 @@ impl Population {
         see: &mut dyn FnMut(&Evaluation),
     ) -> Result<(), Report> {
         let before = self.members.clone_if_random(&self.optimizer);
-        let running: Vec<usize> = (0..self.members.len()).filter(|&i| self.members[i].stopped.is_none()).collect();
-        let asked: Vec<Vec<Vec<f64>>> = running.iter().map(|&i| self.members[i].ask()).collect();
-        let points: Vec<Vec<f64>> = asked.iter().flatten().cloned().collect();
-        let (answers, taken) = match problem.evaluate_on_paths(&points, &problem.training, self.optimizer.need()) {
-            Ok(answers) => answers,
-            Err(report) => {
-                // What was asked is forgotten, so that a later run asks the same again.
-                if let Some(before) = before {
-                    self.members = before;
-                }
-                return Err(report);
+        let Round { running, points, answers } = &mut self.round;
+        running.clear();
+        points.clear();
+        for (i, member) in self.members.iter_mut().enumerate().filter(|(_, m)| m.stopped.is_none()) {
+            let first = points.len();
+            member.ask(points);
+            running.push((i, points.len() - first));
+        }
+        let need = self.optimizer.need();
+        if let Err(report) = problem.evaluate_on_paths(points.all(), &problem.training, need, answers) {
+            // What was asked is forgotten, so that a later run asks the same again.
+            if let Some(before) = before {
+                self.members = before;
             }
-        };
-        let mut answers = answers.into_iter();
-        let mut taken = taken.into_iter();
-        for (&i, points) in running.iter().zip(asked) {
-            let found: Vec<Evaluation> = answers.by_ref().take(points.len()).collect();
+            return Err(report);
+        }
+        let mut first = 0;
+        for &(i, count) in &*running {
+            let found = &mut answers.found[first..first + count];
             found.iter().for_each(&mut *see);
-            taken.by_ref().take(points.len()).for_each(|paths| self.members[i].take_paths(paths));
-            self.members[i].tell(points, found, &self.optimizer, budget);
+            let member = &mut self.members[i];
+            answers.paths[first..first + count].iter().for_each(|&paths| member.take_paths(paths));
+            member.tell(points.part(first, count), found, &self.optimizer, budget);
+            first += count;
         }
         Ok(())
     }

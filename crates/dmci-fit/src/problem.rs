@@ -4,15 +4,14 @@ use crate::binding::{
     Bound, bind_columns, check_program, find_column, groups, marks, noise, parameters, priors, with_procedure,
 };
 use crate::data::{Table, select};
+use crate::evaluate::Work;
 use crate::layout::Layout;
 use crate::loss::{Loss, Noise};
 use crate::objective::Series;
 use crate::prior::Density;
 use crate::split::{Holdout, split};
 use crate::transform::Transform;
-use dmci::{
-    Batch, Cancel, Column, Diagnostic, Model, ModelOptions, Parameter, ParameterKind, Program, Report, RunOptions,
-};
+use dmci::{Cancel, Column, Diagnostic, Model, ModelOptions, Parameter, ParameterKind, Program, Report, RunOptions};
 use std::sync::Mutex;
 
 /// How a program and a table become a problem.
@@ -108,7 +107,8 @@ pub struct Problem {
     pub(crate) start: Vec<f64>,
     pub(crate) cancel: Cancel,
     pub(crate) model: Model,
-    pub(crate) batch: Mutex<Batch>,
+    /// Memory of the last evaluation, for the next one.
+    pub(crate) work: Mutex<Option<Box<Work>>>,
 }
 
 impl Problem {
@@ -186,7 +186,7 @@ impl Problem {
             start,
             cancel,
             model,
-            batch: Mutex::default(),
+            work: Mutex::default(),
             series: None,
         })
     }

@@ -2,6 +2,7 @@
 
 use crate::distribution::{normal_quantile, student_quantile};
 use crate::member::{Budget, Member};
+use crate::points::{Asked, Points};
 use crate::problem::{Problem, Rows};
 use crate::random::Stream;
 use crate::result::Fit;
@@ -155,8 +156,8 @@ impl Walk<'_> {
             full.insert(self.fixed, place);
             full
         };
-        let evaluate = |parts: &[Vec<f64>], need: Need| {
-            let points: Vec<Vec<f64>> = parts.iter().map(|p| full(p)).collect();
+        let evaluate = |parts: Asked, need: Need| {
+            let points: Vec<Vec<f64>> = parts.iter().map(full).collect();
             let found = self.problem.evaluate(&points, need)?;
             Ok(found.into_iter().map(|f| self.of_others(f, point.len())).collect())
         };
@@ -182,7 +183,7 @@ fn without(list: &[f64], index: usize) -> Vec<f64> {
 }
 
 /// What evaluates points for a search.
-type Evaluate<'a> = dyn Fn(&[Vec<f64>], Need) -> Result<Vec<Evaluation>, Report> + 'a;
+type Evaluate<'a> = dyn Fn(Asked, Need) -> Result<Vec<Evaluation>, Report> + 'a;
 
 /// A search from a point by the method that fits the loss.
 fn search(problem: &Problem, start: &[f64], evaluate: &Evaluate) -> Result<Member, Report> {
@@ -192,10 +193,12 @@ fn search(problem: &Problem, start: &[f64], evaluate: &Evaluate) -> Result<Membe
     };
     let budget = Budget { epochs: Some(EPOCHS), ..Budget::default() };
     let mut member = Member::at(0, start, vec![0.0; start.len()], 0);
+    let mut points = Points::default();
     while member.stopped.is_none() {
-        let points = member.ask();
-        let found = evaluate(&points, optimizer.need())?;
-        member.tell(points, found, &optimizer, &budget);
+        points.clear();
+        member.ask(&mut points);
+        let mut found = evaluate(points.all(), optimizer.need())?;
+        member.tell(points.all(), &mut found, &optimizer, &budget);
     }
     Ok(member)
 }
@@ -231,7 +234,7 @@ pub fn bootstrap(
             break;
         }
         let rows = drawn(problem, &mut Stream::new(seed, 0xb007 + ((sample as u64) << 16)));
-        let evaluate = |points: &[Vec<f64>], need: Need| problem.evaluate_rows(points, &rows, need);
+        let evaluate = |points: Asked, need: Need| problem.evaluate_asked(points, &rows, need);
         let member = search(problem, &fit.raw, &evaluate)?;
         match &member.best {
             Some((point, _)) => found.draws.push(problem.values(point)),

@@ -20,6 +20,7 @@ pub use lbfgs::LbfgsOptions;
 pub use levenberg::LevenbergOptions;
 pub use sampling::SamplingOptions;
 
+use crate::points::{Asked, Points};
 use crate::random::Stream;
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +53,16 @@ impl Evaluation {
     pub fn is_finite(&self) -> bool {
         let all = |list: &[f64]| list.iter().all(|x| x.is_finite());
         self.loss.is_finite() && all(&self.gradient) && all(&self.jacobian)
+    }
+
+    /// Becomes the same as another one, in the memory that it has.
+    pub fn copy_from(&mut self, other: &Evaluation) {
+        self.loss = other.loss;
+        self.gradient.clone_from(&other.gradient);
+        if !(self.residuals.is_empty() && other.residuals.is_empty()) {
+            self.residuals.clone_from(&other.residuals);
+            self.jacobian.clone_from(&other.jacobian);
+        }
     }
 
     /// The loss for comparisons: infinite where a search cannot go on.
@@ -136,11 +147,11 @@ pub struct Start {
 /// What every optimiser does. It is told about exactly the points that it asked for, in order; losses
 /// that are not finite are told too, and it must step back from them.
 pub trait Search {
-    /// The points to evaluate next; none only after it stopped.
-    fn ask(&mut self) -> Vec<Vec<f64>>;
+    /// Adds the points to evaluate next; none only after it stopped.
+    fn ask(&mut self, points: &mut Points);
 
-    /// What was found at the points.
-    fn tell(&mut self, points: Vec<Vec<f64>>, found: Vec<Evaluation>);
+    /// What was found at the points. It may take parts of it away; what it leaves is memory for the next round.
+    fn tell(&mut self, asked: Asked, found: &mut [Evaluation]);
 
     /// Why it stopped, if it did.
     fn stopped(&self) -> Option<Stop>;
@@ -197,12 +208,12 @@ macro_rules! optimizers {
         }
 
         impl Search for Searching {
-            fn ask(&mut self) -> Vec<Vec<f64>> {
-                match self { $(Searching::$name(s) => s.ask(),)* }
+            fn ask(&mut self, points: &mut Points) {
+                match self { $(Searching::$name(s) => s.ask(points),)* }
             }
 
-            fn tell(&mut self, points: Vec<Vec<f64>>, found: Vec<Evaluation>) {
-                match self { $(Searching::$name(s) => s.tell(points, found),)* }
+            fn tell(&mut self, asked: Asked, found: &mut [Evaluation]) {
+                match self { $(Searching::$name(s) => s.tell(asked, found),)* }
             }
 
             fn stopped(&self) -> Option<Stop> {

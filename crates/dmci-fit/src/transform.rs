@@ -33,6 +33,13 @@ impl Transform {
         self.count
     }
 
+    /// What each raw number is multiplied with, if that is all that happens to it.
+    pub fn factor(self) -> Option<f64> {
+        use ParameterKind::{Bounded, Cholesky, Positive, SignedUnit, Simplex, Unit};
+        let bent = matches!(self.kind, Positive | Unit | SignedUnit | Bounded(..) | Cholesky(_) | Simplex(_));
+        (!bent).then_some(self.scale)
+    }
+
     /// Appends the numbers that raw ones stand for.
     pub fn values_into(self, raw: &[f64], values: &mut Vec<f64>) {
         match self.kind {

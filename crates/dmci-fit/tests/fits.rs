@@ -5,11 +5,12 @@
 
 use dmci::{Datum, Mode, Program, RunOptions};
 use dmci_fit::{
-    AdamOptions, Budget, Fit, FitOptions, Holdout, Loss, Member, Method, Need, Optimizer, Problem, ProblemOptions,
-    Stop, Table, Transform, Verdict, fit,
+    AdamOptions, Budget, Fit, FitOptions, Holdout, Loss, Member, Method, Need, Optimizer, Points, Problem,
+    ProblemOptions, Stop, Table, Transform, Verdict, fit,
 };
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::mpsc::RecvTimeoutError;
 
 fn example(file: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/fit").join(file);
@@ -99,13 +100,12 @@ fn a_restart_in_a_population_is_what_it_is_alone() {
         for (k, member) in fit.restarts.iter().enumerate() {
             let mut alone = Member::new(k, problem.start(), options.seed);
             while alone.stopped.is_none() {
-                let points = alone.ask();
+                let mut points = Points::default();
+                alone.ask(&mut points);
                 // One point at a time: what is evaluated beside it changes nothing either.
-                let found = points
-                    .iter()
-                    .map(|p| problem.evaluate(std::slice::from_ref(p), optimizer.need()).unwrap().remove(0));
-                let found = found.collect();
-                alone.tell(points, found, &optimizer, &budget);
+                let one = |p: &[f64]| problem.evaluate(&[p.to_vec()], optimizer.need()).unwrap().remove(0);
+                let mut found: Vec<_> = points.all().iter().map(one).collect();
+                alone.tell(points.all(), &mut found, &optimizer, &budget);
             }
             let best = alone.best.unwrap();
             assert_eq!(bits(&problem.values(&best.0)), bits(&member.values), "{name}, restart {k}");
@@ -570,5 +570,40 @@ fn tables_of_numpy_are_read() {
     let matrix = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/numpy/matrix.npy")).unwrap();
     for end in 0..matrix.len() {
         assert!(Table::from_bytes("cut.npy", &matrix[..end], &[]).is_err());
+    }
+}
+
+/// A program that never ends, interrupted before anything is known: once is enough, and a program that does end
+/// still gives its start as a result.
+#[test]
+fn one_interruption_before_the_first_round_is_enough() {
+    for (body, ends) in [("(let loop ((i 0)) (if (< i -1) (* a x) (loop (+ i 1))))", false), ("(* a x)", true)] {
+        let run = RunOptions::default();
+        let cancel = run.cancel.clone();
+        let options = ProblemOptions { run, ..ProblemOptions::default() };
+        let problem =
+            problem(&format!("(params (a free 1.0)) {body}"), "x,y\n1.0,2.0\n2.0,4.1\n3.0,6.0\n", "y", options);
+        cancel.cancel();
+        // Only for the case that this test fails.
+        let (done, waiting) = std::sync::mpsc::channel::<()>();
+        let again = cancel.clone();
+        let twice = std::thread::spawn(move || {
+            let late =
+                waiting.recv_timeout(std::time::Duration::from_secs(60)).is_err_and(|e| e == RecvTimeoutError::Timeout);
+            if late {
+                again.cancel();
+            }
+            late
+        });
+        let result = fit(&problem, &FitOptions::default(), &mut |_| match cancel.is_cancelled() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        });
+        drop(done);
+        assert!(!twice.join().unwrap(), "it had to be interrupted twice");
+        match result {
+            Ok(fit) => assert!(ends && fit.was_interrupted() && fit.parameters[0].value == 1.0),
+            Err(report) => assert!(!ends && report.diagnostics[0].code == "E0409", "{report:?}"),
+        }
     }
 }

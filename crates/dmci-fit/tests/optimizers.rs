@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use dmci_fit::random::Stream;
-use dmci_fit::{Budget, Evaluation, Member, Optimizer};
+use dmci_fit::{Budget, Evaluation, Member, Optimizer, Points};
 use std::f64::consts::{E, PI};
 
 /// Residuals with their Jacobian, row by row; or a loss alone, with its gradient.
@@ -120,9 +120,10 @@ fn evaluation(name: &str, x: &[f64]) -> Evaluation {
 fn run(optimizer: &Optimizer, start: &[f64], seed: u64, budget: Budget, f: impl Fn(&[f64]) -> Evaluation) -> Member {
     let mut member = Member::at(0, start, vec![0.0; start.len()], seed);
     while member.stopped.is_none() {
-        let points = member.ask();
-        let found = points.iter().map(|p| f(p)).collect();
-        member.tell(points, found, optimizer, &budget);
+        let mut points = Points::default();
+        member.ask(&mut points);
+        let mut found: Vec<Evaluation> = points.all().iter().map(&f).collect();
+        member.tell(points.all(), &mut found, optimizer, &budget);
     }
     member
 }

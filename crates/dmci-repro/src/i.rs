@@ -272,7 +272,7 @@ impl Case {
                 list.push(Member::at(number, &vec![0.0; base.len()], offset.collect(), self.seed));
                 number += 1;
             }
-            let mut population = Population { optimizer: optimizer.clone(), members: list };
+            let mut population = Population::of(optimizer.clone(), list);
             while population.running() > 0 && began.elapsed() < budget {
                 population.round(&problem, &limit, &mut |_| ())?;
                 if let Some((point, loss)) = population.best().and_then(|m| m.best.clone())

@@ -40,10 +40,11 @@ class Samples:
         """The draws for ArviZ: an ``InferenceData``, or a tree of datasets with ArviZ 1.0 and later."""
         import arviz
 
+        # The keyword first: before 1.0 a dictionary of groups would be taken for the posterior itself.
         try:
-            return arviz.from_dict({"posterior": self.posterior})
-        except (TypeError, ValueError):
             return arviz.from_dict(posterior=self.posterior)
+        except TypeError:
+            return arviz.from_dict({"posterior": self.posterior})
 
 
 def sample(

@@ -2,6 +2,7 @@
 
 use super::{Evaluation, Search, Start, Stop};
 use crate::linear::length;
+use crate::points::{Asked, Points};
 use dmci_ops::real::sqrt;
 use serde::{Deserialize, Serialize};
 
@@ -66,6 +67,13 @@ impl Adam {
     /// The step against a gradient: what must be subtracted from the point. The rate is an argument
     /// because it may shrink in the course of a search.
     pub fn step(&mut self, gradient: &[f64], rate: f64, options: &AdamOptions) -> Vec<f64> {
+        let mut step = Vec::new();
+        self.step_into(gradient, rate, options, &mut step);
+        step
+    }
+
+    /// The same in place of another step.
+    fn step_into(&mut self, gradient: &[f64], rate: f64, options: &AdamOptions, step: &mut Vec<f64>) {
         let AdamOptions { beta1, beta2, epsilon, clip, .. } = *options;
         let shrink = clip.map_or(1.0, |longest| {
             let length = length(gradient);
@@ -73,16 +81,15 @@ impl Adam {
         });
         self.powers = (self.powers.0 * beta1, self.powers.1 * beta2);
         let (correct1, correct2) = (1.0 - self.powers.0, 1.0 - self.powers.1);
-        let means = self.mean.iter_mut().zip(&mut self.square);
-        means
-            .zip(gradient)
-            .map(|((mean, square), g)| {
-                let g = (g * shrink).clamp(-HUGE, HUGE);
-                *mean = beta1 * *mean + (1.0 - beta1) * g;
-                *square = beta2 * *square + (1.0 - beta2) * (g * g);
-                rate * (*mean / correct1) / (sqrt(*square / correct2) + epsilon)
-            })
-            .collect()
+        let n = gradient.len();
+        step.resize(n, 0.0);
+        let (mean, square, step) = (&mut self.mean[..n], &mut self.square[..n], &mut step[..n]);
+        for i in 0..n {
+            let g = (gradient[i] * shrink).clamp(-HUGE, HUGE);
+            mean[i] = beta1 * mean[i] + (1.0 - beta1) * g;
+            square[i] = beta2 * square[i] + (1.0 - beta2) * (g * g);
+            step[i] = rate * (mean[i] / correct1) / (sqrt(square[i] / correct2) + epsilon);
+        }
     }
 }
 
@@ -123,23 +130,23 @@ impl AdamSearch {
             stopped: None,
             options,
         };
-        search.accept(start.point, start.found);
+        search.accept(&start.point, &start.found);
         search
     }
 
-    fn point(&self) -> Vec<f64> {
-        self.base.iter().zip(&self.step).map(|(x, s)| x - s).collect()
+    fn point(&self) -> impl Iterator<Item = f64> {
+        self.base.iter().zip(&self.step).map(|(x, s)| x - s)
     }
 
     fn step_back(&mut self) {
         self.halvings += 1;
         self.step.iter_mut().for_each(|s| *s *= 0.5);
-        if self.halvings > MAX_HALVINGS || self.point() == self.base {
+        if self.halvings > MAX_HALVINGS || self.point().eq(self.base.iter().copied()) {
             self.stopped = Some(Stop::Stuck);
         }
     }
 
-    fn accept(&mut self, mut point: Vec<f64>, mut found: Evaluation) {
+    fn accept(&mut self, point: &[f64], found: &Evaluation) {
         self.halvings = 0;
         if found.loss < self.reference - self.reference.abs() * self.options.tolerance || self.reference.is_infinite() {
             self.reference = found.loss;
@@ -148,7 +155,9 @@ impl AdamSearch {
             self.waited += 1;
         }
         if found.loss < self.best.1.loss {
-            self.best = (point.clone(), found.clone());
+            self.best.0.clear();
+            self.best.0.extend_from_slice(point);
+            self.best.1.copy_from(found);
         }
         if found.gradient.iter().all(|g| *g == 0.0) {
             self.stopped = Some(Stop::Flat);
@@ -164,21 +173,24 @@ impl AdamSearch {
             self.waited = 0;
             self.rate /= self.options.slow_down;
             self.adam = Adam::new(self.base.len());
-            (point, found) = self.best.clone();
-            self.reference = found.loss;
+            self.reference = self.best.1.loss;
+            self.base.clone_from(&self.best.0);
+            self.adam.step_into(&self.best.1.gradient, self.rate, &self.options, &mut self.step);
+            return;
         }
-        self.step = self.adam.step(&found.gradient, self.rate, &self.options);
-        self.base = point;
+        self.base.clear();
+        self.base.extend_from_slice(point);
+        self.adam.step_into(&found.gradient, self.rate, &self.options, &mut self.step);
     }
 }
 
 impl Search for AdamSearch {
-    fn ask(&mut self) -> Vec<Vec<f64>> {
-        vec![self.point()]
+    fn ask(&mut self, points: &mut Points) {
+        points.push(self.point());
     }
 
-    fn tell(&mut self, points: Vec<Vec<f64>>, found: Vec<Evaluation>) {
-        for (point, found) in points.into_iter().zip(found) {
+    fn tell(&mut self, asked: Asked, found: &mut [Evaluation]) {
+        for (point, found) in asked.iter().zip(found) {
             if found.is_finite() { self.accept(point, found) } else { self.step_back() }
         }
     }

@@ -3,6 +3,7 @@
 
 use super::{Evaluation, Search, Start, Stop};
 use crate::linear::{eigen, length};
+use crate::points::{Asked, Points};
 use crate::random::Stream;
 use dmci_ops::real::{exp, log, sqrt};
 use serde::{Deserialize, Serialize};
@@ -167,12 +168,13 @@ impl Cma {
 }
 
 impl Search for Cma {
-    fn ask(&mut self) -> Vec<Vec<f64>> {
-        let place = |s: &Vec<f64>| (0..s.len()).map(|j| self.origin[j] + self.spread[j] * s[j]).collect();
-        self.samples.iter().map(place).collect()
+    fn ask(&mut self, points: &mut Points) {
+        for sample in &self.samples {
+            points.push((0..sample.len()).map(|j| self.origin[j] + self.spread[j] * sample[j]));
+        }
     }
 
-    fn tell(&mut self, _: Vec<Vec<f64>>, found: Vec<Evaluation>) {
+    fn tell(&mut self, _: Asked, found: &mut [Evaluation]) {
         let losses: Vec<f64> = found.iter().map(Evaluation::rank).collect();
         let mut order: Vec<usize> = (0..losses.len()).collect();
         order.sort_by(|&a, &b| losses[a].total_cmp(&losses[b]));

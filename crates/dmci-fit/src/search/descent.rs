@@ -3,6 +3,7 @@
 
 use super::{Evaluation, Search, Start, Stop, lowest};
 use crate::linear::length;
+use crate::points::{Asked, Points};
 use serde::{Deserialize, Serialize};
 
 /// How differences and steps are made.
@@ -65,7 +66,7 @@ impl Descent {
         }
     }
 
-    fn line(&mut self, points: Vec<Vec<f64>>, found: &[Evaluation]) {
+    fn line(&mut self, asked: Asked, found: &[Evaluation]) {
         let losses: Vec<f64> = found.iter().map(Evaluation::rank).collect();
         let best = lowest(&losses);
         // With a fixed rate a step is taken even if the loss rises, unless it leads nowhere.
@@ -74,7 +75,7 @@ impl Descent {
             self.rate = self.rates()[best];
             let fall = self.loss - losses[best];
             self.small = if fall.abs() <= self.options.tolerance * self.loss.abs() { self.small + 1 } else { 0 };
-            self.point = points.into_iter().nth(best).unwrap_or_default();
+            self.point = asked.get(best).to_vec();
             self.loss = losses[best];
             if self.small >= 3 {
                 self.stopped = Some(Stop::Converged);
@@ -111,23 +112,21 @@ impl Descent {
 }
 
 impl Search for Descent {
-    fn ask(&mut self) -> Vec<Vec<f64>> {
-        let moved = |by: &dyn Fn(usize) -> f64| (0..self.point.len()).map(|i| self.point[i] + by(i)).collect();
+    fn ask(&mut self, points: &mut Points) {
+        let mut ask = |by: &dyn Fn(usize) -> f64| points.push((0..self.point.len()).map(|i| self.point[i] + by(i)));
         match &self.direction {
-            Some(d) => self.rates().into_iter().map(|rate| moved(&|i| rate * d[i])).collect(),
-            None => (0..2 * self.point.len())
-                .map(|k| {
-                    let by = if k % 2 == 0 { self.distance(k / 2) } else { -self.distance(k / 2) };
-                    moved(&|i| if i == k / 2 { by } else { 0.0 })
-                })
-                .collect(),
+            Some(d) => self.rates().into_iter().for_each(|rate| ask(&|i| rate * d[i])),
+            None => (0..2 * self.point.len()).for_each(|k| {
+                let by = if k % 2 == 0 { self.distance(k / 2) } else { -self.distance(k / 2) };
+                ask(&|i| if i == k / 2 { by } else { 0.0 });
+            }),
         }
     }
 
-    fn tell(&mut self, points: Vec<Vec<f64>>, found: Vec<Evaluation>) {
+    fn tell(&mut self, asked: Asked, found: &mut [Evaluation]) {
         match self.direction {
-            Some(_) => self.line(points, &found),
-            None => self.differences(&found),
+            Some(_) => self.line(asked, found),
+            None => self.differences(found),
         }
     }
 

@@ -2,6 +2,7 @@
 //! for a third. A generation is one round of questions.
 
 use super::{Evaluation, Search, Start, Stop, lowest};
+use crate::points::{Asked, Points};
 use crate::random::Stream;
 use serde::{Deserialize, Serialize};
 
@@ -95,16 +96,16 @@ pub fn around(centre: &[f64], spread: &[f64], width: f64, stream: &mut Stream) -
 }
 
 impl Search for Differential {
-    fn ask(&mut self) -> Vec<Vec<f64>> {
-        self.trials.clone()
+    fn ask(&mut self, points: &mut Points) {
+        self.trials.iter().for_each(|trial| points.push(trial.iter().copied()));
     }
 
-    fn tell(&mut self, points: Vec<Vec<f64>>, found: Vec<Evaluation>) {
+    fn tell(&mut self, asked: Asked, found: &mut [Evaluation]) {
         let from = usize::from(self.first);
-        for (i, (point, found)) in points.into_iter().zip(found).enumerate() {
+        for (i, (point, found)) in asked.iter().zip(found).enumerate() {
             let loss = found.rank();
             if loss <= self.losses[i + from] || self.first {
-                self.members[i + from] = point;
+                self.members[i + from] = point.to_vec();
                 self.losses[i + from] = loss;
             }
         }

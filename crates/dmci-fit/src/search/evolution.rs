@@ -3,6 +3,7 @@
 
 use super::differential::around;
 use super::{Evaluation, Search, Start, Stop};
+use crate::points::{Asked, Points};
 use crate::random::Stream;
 use serde::{Deserialize, Serialize};
 
@@ -58,22 +59,21 @@ impl Evolution {
 }
 
 impl Search for Evolution {
-    fn ask(&mut self) -> Vec<Vec<f64>> {
+    fn ask(&mut self, points: &mut Points) {
         let children = self.options.children.max(2);
-        let mut points = vec![self.centre.clone()];
-        points.extend((0..children).map(|_| around(&self.centre, &self.ones, self.width, &mut self.stream)));
-        points
+        points.push(self.centre.iter().copied());
+        (0..children).for_each(|_| points.push(around(&self.centre, &self.ones, self.width, &mut self.stream)));
     }
 
-    fn tell(&mut self, points: Vec<Vec<f64>>, found: Vec<Evaluation>) {
-        let mut order: Vec<usize> = (1..points.len()).filter(|&i| found[i].is_finite()).collect();
+    fn tell(&mut self, asked: Asked, found: &mut [Evaluation]) {
+        let mut order: Vec<usize> = (1..asked.len()).filter(|&i| found[i].is_finite()).collect();
         order.sort_by(|&a, &b| found[a].loss.total_cmp(&found[b].loss));
         order.truncate(self.options.parents.max(1));
         self.generation += 1;
         if let Some(&best) = order.first() {
             let count = order.len() as f64;
             self.centre =
-                (0..self.centre.len()).map(|j| order.iter().map(|&i| points[i][j]).sum::<f64>() / count).collect();
+                (0..self.centre.len()).map(|j| order.iter().map(|&i| asked.get(i)[j]).sum::<f64>() / count).collect();
             self.improved += usize::from(found[best].loss < self.last);
             self.last = found[best].loss;
         }

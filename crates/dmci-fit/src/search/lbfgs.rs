@@ -3,6 +3,7 @@
 
 use super::{Evaluation, Search, Start, Stop};
 use crate::linear::{dot, length};
+use crate::points::{Asked, Points};
 use dmci_ops::real::sqrt;
 use serde::{Deserialize, Serialize};
 
@@ -198,16 +199,16 @@ impl Lbfgs {
 }
 
 impl Search for Lbfgs {
-    fn ask(&mut self) -> Vec<Vec<f64>> {
-        vec![self.point.iter().zip(&self.direction).map(|(x, d)| x + self.at * d).collect()]
+    fn ask(&mut self, points: &mut Points) {
+        points.push(self.point.iter().zip(&self.direction).map(|(x, d)| x + self.at * d));
     }
 
-    fn tell(&mut self, _: Vec<Vec<f64>>, found: Vec<Evaluation>) {
-        let Some(found) = found.into_iter().next() else { return };
+    fn tell(&mut self, _: Asked, found: &mut [Evaluation]) {
+        let Some(found) = found.first_mut() else { return };
         self.finite = found.is_finite();
         self.tries += 1;
         let slope = if self.finite { dot(&found.gradient, &self.direction) } else { f64::INFINITY };
-        let trial = Trial { at: self.at, loss: found.rank(), slope, gradient: found.gradient };
+        let trial = Trial { at: self.at, loss: found.rank(), slope, gradient: std::mem::take(&mut found.gradient) };
         let steep = self.slope_here();
         let good_fall = trial.loss <= self.loss + self.options.fall * trial.at * steep;
         let level = trial.slope.abs() <= -self.options.slope * steep;

@@ -3,6 +3,7 @@
 
 use super::{Evaluation, Search, Start, Stop};
 use crate::linear::{Factored, dot, length};
+use crate::points::{Asked, Points};
 use dmci_ops::real::sqrt;
 use serde::{Deserialize, Serialize};
 
@@ -128,12 +129,12 @@ impl Levenberg {
 }
 
 impl Search for Levenberg {
-    fn ask(&mut self) -> Vec<Vec<f64>> {
-        vec![self.trial()]
+    fn ask(&mut self, points: &mut Points) {
+        points.push(self.trial());
     }
 
-    fn tell(&mut self, points: Vec<Vec<f64>>, found: Vec<Evaluation>) {
-        let (Some(point), Some(found)) = (points.into_iter().next(), found.into_iter().next()) else { return };
+    fn tell(&mut self, asked: Asked, found: &mut [Evaluation]) {
+        let Some(found) = found.first_mut() else { return };
         let finite = found.is_finite();
         let actual = if finite { self.found.loss - found.loss } else { f64::NEG_INFINITY };
         let ratio = if self.predicted > 0.0 { actual / self.predicted } else { 0.0 };
@@ -155,8 +156,9 @@ impl Search for Levenberg {
         let small = actual.abs() <= negligible && self.predicted <= negligible && ratio <= 2.0;
         if ratio >= 1e-4 && finite {
             self.moved = true;
-            self.point = point;
-            self.found = found;
+            self.point = asked.get(0).to_vec();
+            // The other one's memory is used for the next point.
+            std::mem::swap(&mut self.found, found);
             self.measure();
         }
         let reach = length(&self.scaled(&self.point));

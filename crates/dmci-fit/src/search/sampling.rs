@@ -2,6 +2,7 @@
 
 use super::differential::around;
 use super::{Evaluation, Search, Start, Stop, lowest};
+use crate::points::{Asked, Points};
 use crate::random::Stream;
 use serde::{Deserialize, Serialize};
 
@@ -46,23 +47,21 @@ impl Sampling {
 }
 
 impl Search for Sampling {
-    fn ask(&mut self) -> Vec<Vec<f64>> {
+    fn ask(&mut self, points: &mut Points) {
         // Half of them at the width of the last success, half at any smaller one.
         let count = self.options.points.max(2);
-        (0..count)
-            .map(|i| {
-                let narrow = if i % 2 == 0 { 1.0 } else { 0.1 * self.stream.uniform() };
-                around(&self.point, &self.spread, self.width * narrow, &mut self.stream)
-            })
-            .collect()
+        for i in 0..count {
+            let narrow = if i % 2 == 0 { 1.0 } else { 0.1 * self.stream.uniform() };
+            points.push(around(&self.point, &self.spread, self.width * narrow, &mut self.stream));
+        }
     }
 
-    fn tell(&mut self, points: Vec<Vec<f64>>, found: Vec<Evaluation>) {
+    fn tell(&mut self, asked: Asked, found: &mut [Evaluation]) {
         let losses: Vec<f64> = found.iter().map(Evaluation::rank).collect();
         let best = lowest(&losses);
         if losses[best] < self.loss {
             self.loss = losses[best];
-            self.point = points.into_iter().nth(best).unwrap_or_default();
+            self.point = asked.get(best).to_vec();
             self.width = (self.width * 1.5).min(1.0);
         } else {
             self.width *= 0.9;

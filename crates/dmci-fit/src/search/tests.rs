@@ -56,10 +56,11 @@ fn wall(x: &[f64]) -> Evaluation {
 fn run(optimizer: &Optimizer, f: Function, start: &[f64], budget: Budget) -> Member {
     let mut member = Member::at(0, start, vec![0.0; start.len()], 1);
     while member.stopped.is_none() {
-        let points = member.ask();
-        assert!(!points.is_empty() && points.iter().all(|p| p.len() == start.len()), "{}", optimizer.name());
-        let found = points.iter().map(|p| f(p)).collect();
-        member.tell(points, found, optimizer, &budget);
+        let mut points = Points::default();
+        member.ask(&mut points);
+        assert!(!points.is_empty() && points.all().iter().all(|p| p.len() == start.len()), "{}", optimizer.name());
+        let mut found: Vec<Evaluation> = points.all().iter().map(f).collect();
+        member.tell(points.all(), &mut found, optimizer, &budget);
     }
     member
 }
@@ -165,9 +166,10 @@ fn a_search_that_was_stored_goes_on_to_the_same_bits() {
         while member.stopped.is_none() {
             let bytes = postcard::to_allocvec(&member).unwrap();
             member = postcard::from_bytes(&bytes).unwrap();
-            let points = member.ask();
-            let found = points.iter().map(|p| rosenbrock(p)).collect();
-            member.tell(points, found, &optimizer, &budget);
+            let mut points = Points::default();
+            member.ask(&mut points);
+            let mut found: Vec<Evaluation> = points.all().iter().map(rosenbrock).collect();
+            member.tell(points.all(), &mut found, &optimizer, &budget);
         }
         assert_eq!(member.best, whole.best, "{}", optimizer.name());
         assert_eq!((member.stopped, member.evaluations), (whole.stopped, whole.evaluations));
@@ -183,10 +185,11 @@ fn a_start_that_is_not_finite_moves_towards_the_base() {
     let mut member = Member::at(1, &[1.0], vec![7.0], 0);
     let mut visited = Vec::new();
     while member.best.is_none() {
-        let points = member.ask();
-        visited.push(points[0][0]);
-        let found = vec![f(&points[0])];
-        member.tell(points, found, &Optimizer::Adam(AdamOptions::default()), &Budget::default());
+        let mut points = Points::default();
+        member.ask(&mut points);
+        visited.push(points.all().get(0)[0]);
+        let mut found = [f(points.all().get(0))];
+        member.tell(points.all(), &mut found, &Optimizer::Adam(AdamOptions::default()), &Budget::default());
     }
     assert_eq!(visited, [8.0, 4.5, 2.75, 1.875]);
     assert_eq!((member.not_finite, member.epochs), (3, 0));

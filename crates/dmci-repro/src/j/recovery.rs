@@ -151,7 +151,7 @@ impl Subject {
             });
             members.push(Member::at(i, &start.collect::<Vec<f64>>(), vec![0.0; n], 0));
         }
-        let mut population = Population { optimizer: Optimizer::Lbfgs(LbfgsOptions::default()), members };
+        let mut population = Population::of(Optimizer::Lbfgs(LbfgsOptions::default()), members);
         let limit = Budget { epochs: Some(200), ..Budget::default() };
         while population.running() > 0 && began.elapsed() < budget {
             population.round(&problem, &limit, &mut |_| ())?;

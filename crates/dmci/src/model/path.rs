@@ -25,6 +25,10 @@ pub(super) enum Walk {
     Failed(Box<Failure>, Option<Path>),
 }
 
+/// Steps, over all lanes, that stages must save: with less to save, lanes that compute the same are faster than
+/// stages that hand it over.
+const WORTH_A_STAGE: usize = 1000;
+
 /// One recorded path. Plans are made when they are first wanted.
 #[derive(Debug)]
 pub(super) struct Path {
@@ -44,8 +48,8 @@ pub(super) struct Path {
     failure: Option<(Report, LaneText)>,
     code: Code,
     tapes: [OnceLock<Tape>; 3],
-    /// By what is wanted, and by whether values are staged by set and by row.
-    plans: [OnceLock<Staged>; 12],
+    /// By what is wanted, and by whether values are staged by set and by row; with the steps of the stages.
+    plans: [OnceLock<(Staged, [usize; 3])>; 12],
 }
 
 impl Path {
@@ -108,8 +112,19 @@ impl Path {
         // A stage pays if several lanes share its values.
         let stage = self.passes.stage && !lanes.paired;
         let (by_set, by_row) = (stage && lanes.rows > 1, stage && lanes.sets > 1);
+        let (plan, [of_sets, of_rows, _]) = self.plan_with(want, by_set, by_row);
+        let saved = |work: &usize, once: usize| work.saturating_mul(lanes.count().saturating_sub(once));
+        let saved = saved(of_sets, lanes.sets).saturating_add(saved(of_rows, lanes.rows));
+        if (by_set || by_row) && saved < WORTH_A_STAGE { &self.plan_with(want, false, false).0 } else { plan }
+    }
+
+    fn plan_with(&self, want: Want, by_set: bool, by_row: bool) -> &(Staged, [usize; 3]) {
         let which = want as usize * 4 + by_set as usize * 2 + by_row as usize;
-        self.plans[which].get_or_init(|| Staged::new(self.tape(want), by_set, by_row).with_code(self.code))
+        self.plans[which].get_or_init(|| {
+            let staged = Staged::new(self.tape(want), by_set, by_row).with_code(self.code);
+            let work = staged.work();
+            (staged, work)
+        })
     }
 
     /// The message of the error that the path ends with, as the recorded lane had it.
