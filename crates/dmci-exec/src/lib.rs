@@ -2,9 +2,6 @@
 //!
 //! **Invariant:** no executor knows Scheme, and no result depends on how lanes are grouped.
 
-// Parts of it serve machine code only.
-#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
-
 mod block;
 mod loops;
 #[cfg_attr(not(target_arch = "x86_64"), path = "native_none.rs")]

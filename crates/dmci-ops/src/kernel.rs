@@ -84,6 +84,16 @@ pub struct Layout {
     pub single: bool,
 }
 
+/// What a kernel is to do.
+struct Job<'a> {
+    out: &'a mut [u64],
+    shape: Shape,
+    args: [Tensor<'a>; 2],
+    maps: &'a [std::sync::Arc<[u32]>],
+    layout: Layout,
+    scratch: &'a mut Scratch,
+}
+
 #[inline(always)]
 pub(crate) fn canonical(x: f64) -> u64 {
     if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }
@@ -138,38 +148,23 @@ impl Kernel {
         layout: Layout,
         scratch: &mut Scratch,
     ) {
+        let job = Job { out, shape, args, maps, layout, scratch };
         #[cfg(target_arch = "x86_64")]
         if has_wide_fma() {
             // SAFETY: the processor has what the function was compiled for.
-            return unsafe { self.run_wide(out, shape, args, maps, layout, scratch) };
+            return unsafe { self.run_wide(job) };
         }
-        self.run_on(out, shape, args, maps, layout, scratch);
+        self.run_on(job);
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    fn run_wide(
-        self,
-        out: &mut [u64],
-        shape: Shape,
-        args: [Tensor<'_>; 2],
-        maps: &[std::sync::Arc<[u32]>],
-        layout: Layout,
-        scratch: &mut Scratch,
-    ) {
-        self.run_on(out, shape, args, maps, layout, scratch);
+    fn run_wide(self, job: Job<'_>) {
+        self.run_on(job);
     }
 
     #[inline(always)]
-    fn run_on(
-        self,
-        out: &mut [u64],
-        shape: Shape,
-        args: [Tensor<'_>; 2],
-        maps: &[std::sync::Arc<[u32]>],
-        layout: Layout,
-        scratch: &mut Scratch,
-    ) {
+    fn run_on(self, Job { out, shape, args, maps, layout, scratch }: Job<'_>) {
         let [a, b] = args;
         let (w, n) = (layout.width, layout.lanes);
         match self {
