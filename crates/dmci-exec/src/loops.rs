@@ -9,14 +9,17 @@
 
 mod ahead;
 mod history;
+mod steady;
 
 use crate::block::{Frame, STAYED};
 use crate::native::{Compiled, NativeSpace};
-use crate::plan::{LoopStep, LoopStepKind, Plan, RowRange};
+use crate::plan::{LoopStep, LoopStepKind, Plan, RowRange, Slot};
 use crate::words::Words;
 use ahead::Ahead;
 use dmci_ops::linalg::Scratch;
+use dmci_ops::op::canonical;
 use history::History;
+pub(crate) use steady::Steady;
 
 /// Memory of a loop, kept from block to block.
 #[derive(Debug, Default)]
@@ -26,8 +29,9 @@ pub(crate) struct LoopSpace {
     /// Memory of the loops inside.
     loops: Vec<LoopSpace>,
     failed: Vec<u32>,
-    /// The lane at each place.
+    /// The lane at each place; whether that is the one of the same number.
     lanes: Vec<u32>,
+    in_order: bool,
     /// On the way back, the rounds of each lane, and those of the lane at each place.
     rounds: Vec<u64>,
     rounds_at: Vec<usize>,
@@ -45,12 +49,26 @@ fn rows_of(ranges: &[RowRange]) -> impl Iterator<Item = usize> + '_ {
     ranges.iter().flat_map(|&(first, count)| (first..first + count).map(|s| s as usize))
 }
 
+/// Takes the states of a loop from its history into some rows, with the bits that operations give.
+fn take_states(step: &LoopStep, states: &[u64], to: &[RowRange], (rows, width, n): (&mut [u64], usize, usize)) {
+    let reals = step.steady.as_ref().map(|steady| &steady.reals);
+    for ((r, s), state) in rows_of(to).enumerate().zip(rows_of(step.state())) {
+        let (row, from) = (&mut rows[s * width..][..n], &states[r * width..][..n]);
+        if reals.is_some_and(|reals| reals.contains(&(state as Slot))) {
+            row.iter_mut().zip(from).for_each(|(slot, &bits)| *slot = canonical(bits));
+        } else {
+            row.copy_from_slice(from);
+        }
+    }
+}
+
 impl LoopSpace {
     /// Makes room, and takes the lanes that have not left the path; how many there are.
     fn prepare(&mut self, step: &LoopStep, width: usize, failed: &[u32]) -> usize {
         self.rows.ensure(step.body.slots * width);
         self.lanes.clear();
         self.lanes.extend((0..failed.len() as u32).filter(|&lane| failed[lane as usize] == STAYED));
+        self.in_order = self.lanes.len() == failed.len();
         self.failed.clear();
         self.failed.resize(width, STAYED);
         self.lanes.len()
@@ -81,7 +99,11 @@ impl LoopSpace {
     fn load(&mut self, to: &[RowRange], outside: &[u64], from: &[RowRange], width: usize, n: usize) {
         for (d, s) in rows_of(to).zip(rows_of(from)) {
             let (row, source) = (&mut self.rows[d * width..], &outside[s * width..(s + 1) * width]);
-            row.iter_mut().zip(&self.lanes[..n]).for_each(|(slot, &lane)| *slot = source[lane as usize]);
+            if self.in_order {
+                row[..n].copy_from_slice(&source[..n]);
+            } else {
+                row.iter_mut().zip(&self.lanes[..n]).for_each(|(slot, &lane)| *slot = source[lane as usize]);
+            }
         }
     }
 
@@ -90,6 +112,18 @@ impl LoopSpace {
         for (s, d) in rows_of(&step.next).zip(rows_of(step.state())) {
             self.rows.copy_within(s * width..s * width + n, d * width);
         }
+    }
+
+    /// Gives the states of the first so many lanes, if each is at its place, to all of them outside.
+    fn give_all(&self, step: &LoopStep, n: usize, outside: &mut [u64], width: usize, (finished, rounds): (bool, u64)) {
+        let first = step.d as usize;
+        outside[first * width..][..n].fill(finished as u64);
+        let mut at = first + 1;
+        for s in rows_of(step.state()) {
+            outside[at * width..][..n].copy_from_slice(&self.rows[s * width..][..n]);
+            at += 1;
+        }
+        outside[at * width..][..n].fill(rounds);
     }
 
     /// Gives the state at a place to its lane outside.
@@ -158,6 +192,12 @@ fn forward(
         space.failed[..n].fill(STAYED);
         space.round(step, code, width, n, frame.scratch);
         let out = round == limit;
+        if space.in_order && (out || space.failed[..n].iter().all(|&f| f != STAYED)) {
+            let finished = |place: usize| space.failed[place] != STAYED;
+            if (1..n).all(|place| finished(place) == finished(0)) {
+                return space.give_all(step, n, frame.rows, width, (finished(0), round));
+            }
+        }
         for place in (0..n).rev() {
             let left = space.failed[place] != STAYED;
             if !left && !out {
@@ -166,6 +206,7 @@ fn forward(
             space.give(step, place, frame.rows, width, (left, round));
             n -= 1;
             if place != n {
+                space.in_order = false;
                 space.lanes[place] = space.lanes[n];
                 for s in rows_of(&step.next).chain(rows_of(&step.kept)) {
                     space.rows[s * width + place] = space.rows[s * width + n];
@@ -197,8 +238,12 @@ impl Back<'_, '_> {
         let LoopSpace { lanes, rounds, .. } = &mut *space;
         rounds.clear();
         rounds.extend_from_slice(&self.frame.rows[(self.forward.d as usize + 1 + states) * width..][..failed.len()]);
-        lanes.sort_unstable_by_key(|&lane| (std::cmp::Reverse(rounds[lane as usize]), lane));
+        if !lanes.is_sorted_by_key(|&lane| std::cmp::Reverse(rounds[lane as usize])) {
+            lanes.sort_unstable_by_key(|&lane| (std::cmp::Reverse(rounds[lane as usize]), lane));
+            space.in_order = false;
+        }
         before.lanes.clone_from(&space.lanes);
+        before.in_order = space.in_order;
         let (first, shared) = step.operands.split_at(step.next.len());
         space.load(step.state(), self.frame.rows, first, width, n);
         space.load(step.shared(), self.frame.rows, shared, width, n);
@@ -240,8 +285,12 @@ impl Back<'_, '_> {
                 }
             }
         }
-        for (place, &rounds) in rounds_at.iter().enumerate() {
-            space.give(step, place, self.frame.rows, width, (true, rounds as u64));
+        if space.in_order && rounds_at.first() == rounds_at.last() {
+            space.give_all(step, n, self.frame.rows, width, (true, most as u64));
+        } else {
+            for (place, &rounds) in rounds_at.iter().enumerate() {
+                space.give(step, place, self.frame.rows, width, (true, rounds as u64));
+            }
         }
         before.history = history;
         space.rounds_at = rounds_at;
@@ -264,19 +313,21 @@ impl Back<'_, '_> {
         mark: &[u64],
         rounds: std::ops::Range<usize>,
         rounds_at: &[usize],
-        states: &mut Vec<u64>,
+        states: &mut Words,
     ) {
         let (width, forward) = (self.frame.width, self.forward);
         let live = |round: usize| rounds_at.partition_point(|&r| r > round);
         let n = live(rounds.start);
         for (r, s) in rows_of(forward.state()).enumerate() {
             let (row, source) = (&mut before.rows[s * width..], &mark[r * width..]);
-            row.iter_mut().zip(&before.lanes[..n]).for_each(|(slot, &lane)| *slot = source[lane as usize]);
+            if before.in_order {
+                row[..n].copy_from_slice(&source[..n]);
+            } else {
+                row.iter_mut().zip(&before.lanes[..n]).for_each(|(slot, &lane)| *slot = source[lane as usize]);
+            }
         }
         let words = height(forward.state()) * width;
-        if states.len() < rounds.len() * words {
-            states.resize(rounds.len() * words, 0);
-        }
+        states.ensure(rounds.len() * words);
         let mut round = rounds.start;
         while round < rounds.end {
             round +=
@@ -299,9 +350,7 @@ impl Back<'_, '_> {
         let (step, width) = (self.step, self.frame.width);
         let own = step.next.len();
         let followed = &step.leaves[own..own + self.forward.next.len()];
-        for (r, s) in rows_of(followed).enumerate() {
-            space.rows[s * width..s * width + n].copy_from_slice(&states[r * width..r * width + n]);
-        }
+        take_states(self.forward, states, followed, (&mut space.rows, width, n));
         space.round(step, self.code.0, width, n, self.frame.scratch);
         space.advance(step, width, n);
     }

@@ -27,6 +27,10 @@ impl Compiled {
         match *self {}
     }
 
+    pub fn run_alone(&self, _: &mut [u64], _: usize, _: &mut [u32], _: &mut NativeSpace, _: usize) -> bool {
+        match *self {}
+    }
+
     pub fn run_rounds(
         &self,
         _: &mut [u64],

@@ -1,5 +1,6 @@
 //! Plans: a tape with a place in the workspace for every value, reused as values die.
 
+use crate::loops::Steady;
 use crate::native::Native;
 use dmci_ops::{Kernel, MAX_ARITY, Op, Shape, Type};
 use dmci_tape::{LoopKind, Node, NodeId, Tape};
@@ -159,7 +160,11 @@ pub(crate) struct LoopStep {
     pub prelude: Vec<Step>,
     /// Rows inside that stay as they are from round to round.
     pub kept: Vec<RowRange>,
+    /// The integer that each value of the state begins with, where it is the same in all lanes.
+    pub starts: Vec<Option<i64>>,
     pub body: Plan,
+    /// What is left of a round once the loop is under way, if it is all plain operations.
+    pub steady: Option<Steady>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -383,7 +388,11 @@ impl<'a> Planner<'a> {
         steps
     }
 
-    fn finish(self, steps: Vec<Step>) -> Plan {
+    fn finish(mut self, steps: Vec<Step>) -> Plan {
+        for i in 0..self.loops.len() {
+            let follows = |l: &&LoopStep| l.kind == LoopStepKind::Backward { of: i as u32 };
+            self.loops[i].steady = Steady::of(&self.loops[i], self.loops.iter().find(follows));
+        }
         let loops = self.loops.iter().map(|l| USUAL_ROUNDS * l.body.work).sum::<usize>();
         let tensors = self.tensors.iter().map(|t| 4 * t.shape.len()).sum::<usize>();
         let scalars = steps.len() - self.tensors.len();
@@ -420,8 +429,14 @@ impl<'a> Planner<'a> {
         };
         let (body, rows) = Plan::of_loop(&l.body, varying);
         let range = |&o: &NodeId| (self.slot(o), self.tape.shape(o).len() as u32);
+        let start = |&o: &NodeId| match self.tape.nodes[o.0 as usize] {
+            Node::Int(x) => Some(x),
+            _ => None,
+        };
         let step = LoopStep {
             d,
+            starts: operands[..l.states as usize].iter().map(start).collect(),
+            steady: None,
             operands: operands.iter().map(range).collect(),
             kind,
             leaves: rows.leaves,

@@ -27,6 +27,10 @@ const ROUNDS: i64 = 6;
 /// the cache, a straight line is faster.
 const LONG: usize = 1 << 15;
 
+/// The same for rounds of at most so many nodes, since their states are in registers all the time.
+const LONG_IF_SHORT: usize = 1 << 10;
+const SHORT_ROUND: usize = 12;
+
 /// How often a loop may fail to be one before it is not tried any more.
 const PATIENCE: u32 = 6;
 
@@ -158,7 +162,8 @@ impl Vm {
         // Nodes of what was tried and forgotten say nothing.
         let [last, since] = known.rounds_at.map(|count| if count > nodes { 0 } else { count });
         known.rounds_at = [nodes, last];
-        if known.patience == 0 || !repeated || !decided && nodes.saturating_sub(known.nodes) < LONG {
+        let long = if nodes - last <= SHORT_ROUND { LONG_IF_SHORT } else { LONG };
+        if known.patience == 0 || !repeated || !decided && nodes.saturating_sub(known.nodes) < long {
             return Ok(());
         }
         let rounds = self.try_loop(head, since, round)?;

@@ -87,3 +87,67 @@ fn second_derivatives_are_the_same_through_loops() {
         same(text, Want::Hessians);
     }
 }
+
+/// Loops of known lengths, long enough to be loops: how a counter begins, changes, and ends them.
+const COUNTED: &[(&str, &str, &str)] = &[
+    ("0", "(+ n 1)", "(= n 700)"),
+    ("700", "(- n 1)", "(= n 0)"),
+    ("-3", "(+ 2 n)", "(>= n 1397)"),
+    ("5", "(+ n 3)", "(> n 2100)"),
+    ("5", "(- n 3)", "(< n -2100)"),
+    ("1", "(- n 2)", "(<= n -1400)"),
+    ("0", "(+ n 2)", "(not (< n 1401))"),
+    ("140737488354627", "(+ n 1)", "(= n 140737488355327)"),
+];
+
+/// What becomes of a number in a round of them.
+const ROUNDS: &[&str] = &[
+    "(* b s (- 1 s) 1.7)",
+    "(+ (* s 0.9) (* a (/ n 1e4)))",
+    // Numbers that are none, and get so in different rounds.
+    "(* s s (+ 1.5 a))",
+    "(sqrt (- s (* 0.002 x)))",
+    "(if (> s a) (* 0.5 s) (+ s b))",
+];
+
+fn counted(text: &str, loops: bool, want: Want) -> (Batch, u64) {
+    let model = Model::new(Program::new(text), &["a", "b"], &["x"], ModelOptions { loops, ..ModelOptions::default() });
+    let batch = model.evaluate(&[0.4, 1.5, 0.7, -0.3, 0.1, 0.9], &[Column::Reals(uniform(70, 3))], want).unwrap();
+    (batch, model.recordings())
+}
+
+#[test]
+fn counters_end_loops_as_they_do_round_by_round() {
+    for (start, next, end) in COUNTED {
+        for (i, round) in ROUNDS.iter().enumerate() {
+            let text = format!("(let loop ((n {start}) (s x)) (if {end} s (loop {next} {round})))");
+            let ((flat, _), (found, recordings)) =
+                (counted(&text, false, Want::Gradients), counted(&text, true, Want::Gradients));
+            assert_eq!(first_difference(&flat.values, &found.values), None, "values of {text}");
+            assert_eq!(first_difference(&flat.gradients, &found.gradients), None, "gradients of {text}");
+            assert_eq!(recordings, 1, "{text}");
+            // Without gradients nothing is kept of the rounds.
+            let values = counted(&text, true, Want::Values).0.values;
+            assert_eq!(first_difference(&flat.values, &values), None, "values alone of {text}");
+            if i == 2 {
+                assert!(flat.values.iter().any(|v| !v.is_finite()), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn states_change_places_from_round_to_round() {
+    let texts = [
+        "(let loop ((n 0) (s x) (t a)) (if (= n 600) (- s (* 2 t)) (loop (+ n 1) t (* 0.999 s))))",
+        "(let loop ((n 0) (s x) (t a) (u b)) (if (= n 600) (+ s (* 2 t) (* 3 u)) (loop (+ n 1) t u (* 0.999 s))))",
+        "(let loop ((n 0) (s x) (t a) (u b)) (if (= n 600) (+ s (* t u)) (loop (+ n 1) u (+ s (* 0.1 t)) (sin t))))",
+        "(let loop ((n 0) (s x) (last 0.0)) (if (= n 600) (+ s (* b last)) (loop (+ n 1) (sin (+ s a)) s)))",
+        "(let loop ((n 0) (s x) (t 1.0)) (if (= n 600) (* s t) (loop (+ n 1) (* 0.99 s) (if (< s a) t (* t 0.99)))))",
+    ];
+    for text in texts {
+        let ((flat, _), (found, _)) = (counted(text, false, Want::Gradients), counted(text, true, Want::Gradients));
+        assert_eq!(first_difference(&flat.values, &found.values), None, "values of {text}");
+        assert_eq!(first_difference(&flat.gradients, &found.gradients), None, "gradients of {text}");
+    }
+}

@@ -1,10 +1,11 @@
 //! Many rounds at once, in machine code, as long as all lanes take part in them.
 
 use super::history::BUFFER_WORDS;
-use super::{Back, LoopSpace, height, rows_of};
+use super::{Back, LoopSpace, Steady, height, rows_of, take_states};
 use crate::block::STAYED;
 use crate::native::Compiled;
 use crate::plan::{LoopStep, RowRange};
+use crate::words::Words;
 use std::ops::Range;
 
 /// Rounds that are tried at once, at first and at most.
@@ -18,10 +19,21 @@ const MOST_WAIT: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
     /// States of rounds that nobody needs later.
-    states: Vec<u64>,
+    states: Words,
+    /// What lanes that do not take part have in some rows.
+    aside: Vec<u64>,
     /// Rounds until the next try, and how many it was last time.
     wait: usize,
     waited: usize,
+}
+
+impl Steady {
+    /// Sets the counters to what they are at the start of a round.
+    fn count(&self, round: usize, (rows, width, n): (&mut [u64], usize, usize)) {
+        for counter in &self.counters {
+            rows[counter.state as usize * width..][..n].fill(counter.at(round as u64));
+        }
+    }
 }
 
 impl LoopSpace {
@@ -58,46 +70,53 @@ impl LoopSpace {
         limit: u64,
         followed: bool,
     ) -> usize {
-        if !code.has_rounds() {
-            return 0;
-        }
+        let Some(steady) = step.steady.as_ref().filter(|_| code.has_rounds()) else { return 0 };
         if first == 0 {
             (self.ahead.wait, self.ahead.waited) = (0, 0);
+            if steady.settles {
+                return 0;
+            }
         }
         if self.ahead.wait > 0 {
             self.ahead.wait -= 1;
             return 0;
         }
-        let most = usize::try_from(limit).unwrap_or(usize::MAX).saturating_sub(first);
+        let most = usize::try_from(limit.min(steady.rounds)).unwrap_or(usize::MAX).saturating_sub(first);
         let (words, padded) = (height(step.state()) * width, code.padded(n));
         self.pad(step, width, n, padded);
         self.failed[..padded].fill(STAYED);
         let (mut done, mut length) = (0, FIRST);
         while done < most {
             let LoopSpace { rows, native, failed, lanes, history, ahead, .. } = self;
+            if followed {
+                history.mark(first + done, step.state(), (rows, width, n), lanes);
+            }
+            // Rounds that are done again on the way back, and those that there is no way back for.
+            let whole = if followed { history.until_mark(first + done) } else { MOST };
+            if whole < most - done && code.run_alone(rows, padded, failed, native, whole) {
+                history.skip();
+                steady.count(first + done + whole, (rows, width, padded));
+                done += whole;
+                continue;
+            }
             let mut count = length.min(most - done).min(BUFFER_WORDS / words.max(1)).max(1);
             let mut kept = None;
             if followed {
-                history.mark(first + done, step.state(), (rows, width, n), lanes);
-                count = count.min(history.until_mark(first + done));
+                count = count.min(whole);
                 kept = history.room(count, words);
             }
             let keeps = kept.is_some();
             let states = kept.unwrap_or_else(|| {
-                if ahead.states.len() < count * words {
-                    ahead.states.resize(count * words, 0);
-                }
+                ahead.states.ensure(count * words);
                 &mut ahead.states[..count * words]
             });
             let left = code.run_rounds(rows, padded, failed, native, (states, words), count);
             let did = count - left;
             if left > 0 {
-                let state = &states[did * words..][..words];
-                for (r, s) in rows_of(step.state()).enumerate() {
-                    rows[s * width..s * width + n].copy_from_slice(&state[r * width..r * width + n]);
-                }
+                take_states(step, &states[did * words..], step.state(), (rows, width, n));
                 failed[..padded].fill(STAYED);
             }
+            steady.count(first + done + did, (rows, width, padded));
             if keeps {
                 history.used(did * words);
             }
@@ -124,27 +143,26 @@ impl Back<'_, '_> {
     ) -> usize {
         let (step, width) = (self.forward, self.frame.width);
         let Some(code) = self.code.1.filter(|code| code.has_rounds()) else { return 0 };
+        let Some(steady) = step.steady.as_ref().filter(|s| !s.settles || rounds.start > 0) else { return 0 };
         let n = rounds_at.partition_point(|&r| r > rounds.start);
         // The state of the last round is wanted, but not what becomes of it.
         let end = (rounds.end - 1).min(rounds_at.get(n.wrapping_sub(1)).map_or(0, |&r| r - 1));
         let Some(count) = end.checked_sub(rounds.start).filter(|&count| n > 0 && count > 1) else { return 0 };
         let (words, padded) = (height(step.state()) * width, code.padded(n));
         // Lanes that take part in earlier rounds need what stays from round to round.
-        let mut aside = std::mem::take(&mut before.ahead.states);
+        let mut aside = std::mem::take(&mut before.ahead.aside);
         before.put_aside(&step.kept, (width, n, padded), &mut aside);
         before.pad(step, width, n, padded);
         let LoopSpace { rows, native, failed, .. } = before;
         failed[..padded].fill(STAYED);
         let left = code.run_rounds(rows, padded, failed, native, (states, words), count);
         if left > 0 {
-            let state = &states[(count - left) * words..][..words];
-            for (r, s) in rows_of(step.state()).enumerate() {
-                rows[s * width..s * width + n].copy_from_slice(&state[r * width..r * width + n]);
-            }
+            take_states(step, &states[(count - left) * words..], step.state(), (rows, width, n));
             failed[..padded].fill(STAYED);
         }
+        steady.count(rounds.start + count - left, (rows, width, padded));
         before.put_back(&step.kept, (width, n, padded), &aside);
-        before.ahead.states = aside;
+        before.ahead.aside = aside;
         count - left
     }
 
@@ -160,17 +178,22 @@ impl Back<'_, '_> {
         let (step, width) = (self.step, self.frame.width);
         let Some(code) = self.code.0.filter(|code| code.has_rounds()) else { return 0 };
         let n = rounds_at.partition_point(|&r| r > rounds.end - 1);
+        // The first round of a lane may be different.
+        let begins = rounds_at.get(n.wrapping_sub(1)) == Some(&rounds.end);
+        if begins && step.steady.as_ref().is_some_and(|s| s.settles) {
+            return 0;
+        }
         let from = rounds.start.max(rounds_at.get(n).copied().unwrap_or(0));
         let Some(count) = rounds.end.checked_sub(from).filter(|&count| n > 0 && count > 1) else { return 0 };
         let padded = code.padded(n);
         // Lanes that join later must find their states as they are now.
-        let mut aside = std::mem::take(&mut space.ahead.states);
+        let mut aside = std::mem::take(&mut space.ahead.aside);
         space.put_aside(step.state(), (width, n, padded), &mut aside);
         let LoopSpace { rows, native, failed, .. } = space;
         let states = &mut states[(from - rounds.start) * words..][..count * words];
         let left = code.run_rounds(rows, padded, failed, native, (states, words), count);
         space.put_back(step.state(), (width, n, padded), &aside);
-        space.ahead.states = aside;
+        space.ahead.aside = aside;
         count - left
     }
 }

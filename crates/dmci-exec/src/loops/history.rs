@@ -2,6 +2,7 @@
 
 use super::{height, rows_of};
 use crate::plan::RowRange;
+use crate::words::Words;
 
 /// Words of the states of successive rounds that are kept at once.
 pub(super) const BUFFER_WORDS: usize = 1 << 16;
@@ -22,7 +23,7 @@ pub(super) struct History {
     /// The round of the last mark.
     marked: Option<usize>,
     /// States of the rounds from `recent_from` on, as long as no lane has left: so many words, and room behind them.
-    pub recent: Vec<u64>,
+    pub recent: Words,
     recent_words: usize,
     pub recent_from: usize,
     pub whole: bool,
@@ -74,19 +75,22 @@ impl History {
         }
     }
 
+    /// Rounds are done whose states are not kept.
+    pub fn skip(&mut self) {
+        self.recent_words = 0;
+        self.recent_from = usize::MAX;
+    }
+
     /// Room for the states of so many more rounds, if these are still wanted.
     pub fn room(&mut self, rounds: usize, words: usize) -> Option<&mut [u64]> {
         if self.whole && self.recent_words + words > 2 * BUFFER_WORDS.max(16 * words) {
-            self.recent_words = 0;
-            self.recent_from = usize::MAX;
+            self.skip();
         }
         if !self.whole || self.recent_from == usize::MAX {
             return None;
         }
         let end = self.recent_words + rounds * words;
-        if self.recent.len() < end {
-            self.recent.resize(end, 0);
-        }
+        self.recent.ensure(end);
         Some(&mut self.recent[self.recent_words..end])
     }
 

@@ -5,6 +5,7 @@ use super::ir::{Builder, NONE};
 use super::line::Lowering;
 use super::lists::Layout;
 use super::rounds::{Rounds, RoundsCode};
+use crate::loops::Steady;
 use crate::plan::{LoopStep, Plan, RowRange, Slot, Step, TensorKind, TensorStep};
 use memmap2::{Mmap, MmapMut};
 use std::ops::Range;
@@ -73,11 +74,12 @@ impl Compiled {
     ) -> Option<Compiled> {
         let bodies = plan.loops.iter().map(|l| Compiled::body(l, lanes)).collect::<Option<Vec<_>>>()?;
         let results = of_loop.map_or(&[][..], |step| &step.next);
-        let lowered = Lowered::new(plan, [leaf_rows, output_rows], results, layout);
+        let rounds = of_loop.filter(|_| plan.is_straight()).and_then(Rounds::of);
+        let steady = rounds.as_ref().map(|r| r.steady);
+        let lowered = Lowered::new(plan, [leaf_rows, output_rows], results, layout, steady);
         let guarded = plan.steps.iter().any(|step| matches!(step, Step::Guard { .. }));
-        let rounds = of_loop.filter(|_| plan.is_straight()).and_then(|step| Rounds::of(step, guarded));
         let strides = layout.map_or(&[][..], |l| &l.strides);
-        let choices: &[usize] = match lowered.builder.instructions.len() {
+        let choices: &[usize] = match lowered.length() {
             _ if lanes <= 4 => &[1],
             0..600 => &[2, 4],
             600..2500 => &[1, 2],
@@ -86,8 +88,11 @@ impl Compiled {
         };
         let chain = lowered.chain();
         let mut best: Option<(f64, Emitted)> = None;
-        for &interleave in choices {
-            let emitted = lowered.emit(plan.single, strides, width_for(lanes), interleave, rounds.as_ref());
+        // Values that stay in registers leave fewer of them for everything else.
+        let residents: &[usize] = if rounds.is_some() { &[16, 4, 0] } else { &[0] };
+        for (&interleave, &resident) in choices.iter().flat_map(|i| residents.iter().map(move |r| (i, r))) {
+            let rounds = rounds.as_ref().map(|rounds| (rounds, resident));
+            let emitted = lowered.emit(plan.single, strides, width_for(lanes), interleave, rounds);
             let cost = cost(&emitted, chain);
             if best.as_ref().is_none_or(|b| cost < 0.97 * b.0) {
                 best = Some((cost, emitted));
@@ -147,10 +152,11 @@ fn width_for(lanes: usize) -> usize {
     if lanes <= 8 { lanes } else { lanes + 8 }
 }
 
-/// A plan as instructions: parts with the instructions of each.
+/// A plan as instructions: parts with the instructions of each, and those of a round of a loop under way.
 struct Lowered {
     builder: Builder,
     pieces: Vec<(Part, Range<usize>)>,
+    round: Range<usize>,
 }
 
 /// Code that is not yet in executable memory.
@@ -161,7 +167,7 @@ struct Emitted {
     /// Lanes of a vector, and vectors that are worked on together.
     lanes: usize,
     interleave: usize,
-    /// Instructions on vectors.
+    /// Instructions on vectors, in a round if there are any.
     vectors: usize,
     rounds: Option<RoundsCode>,
 }
@@ -177,12 +183,22 @@ const DECODED_CACHE: usize = 4000;
 fn cost(emitted: &Emitted, chain: f64) -> f64 {
     let vectors = emitted.vectors as f64;
     let rate = if emitted.vectors > DECODED_CACHE { PER_CYCLE_DECODED } else { PER_CYCLE };
-    let overlap = (WINDOW / vectors.max(1.0)).max(1.0);
-    (vectors / rate).max(chain / overlap) / emitted.interleave as f64
+    // Rounds wait for each other; groups of lanes do not.
+    let (overlap, least) = match emitted.rounds {
+        Some(_) => (1.0, vectors / (4.0 * rate)),
+        None => ((WINDOW / vectors.max(1.0)).max(1.0), 0.0),
+    };
+    ((vectors / rate).max(chain / overlap) + least) / emitted.interleave as f64
 }
 
 impl Lowered {
-    fn new(plan: &Plan, rows: [usize; 2], results: &[RowRange], layout: Option<&Layout>) -> Lowered {
+    fn new(
+        plan: &Plan,
+        rows: [usize; 2],
+        results: &[RowRange],
+        layout: Option<&Layout>,
+        steady: Option<&Steady>,
+    ) -> Lowered {
         let mut lowering = Lowering::new(plan, exported(plan, results), rows, layout);
         let mut pieces = Vec::new();
         let mut start = 0;
@@ -204,28 +220,48 @@ impl Lowered {
         if end > start {
             pieces.push((Part::Code(0), start..end));
         }
-        Lowered { builder: lowering.builder, pieces }
+        if let Some(steady) = steady {
+            lowering.round(steady);
+        }
+        let round = end..lowering.builder.instructions.len();
+        Lowered { builder: lowering.builder, pieces, round }
     }
 
-    fn emit(&self, single: bool, strides: &[u32], width: usize, interleave: usize, rounds: Option<&Rounds>) -> Emitted {
+    fn emit(
+        &self,
+        single: bool,
+        strides: &[u32],
+        width: usize,
+        interleave: usize,
+        rounds: Option<(&Rounds<'_>, usize)>,
+    ) -> Emitted {
         let mut emitter = Emitter::new(&self.builder, strides, interleave, width * 8, single);
         let parts = self.pieces.iter().map(|(part, range)| match part {
             Part::Code(_) => Part::Code(emitter.function(range.clone())),
             step => *step,
         });
         let parts = parts.collect();
-        let vectors = emitter.code.vectors;
-        let range = 0..self.builder.instructions.len();
-        let rounds = rounds.map(|rounds| emitter.rounds(range, rounds));
+        let mut vectors = emitter.code.vectors;
+        let rounds = rounds.map(|(rounds, resident)| {
+            let code = emitter.rounds(self.round.clone(), rounds, resident);
+            vectors = code.vectors;
+            code
+        });
         let (spills, lanes) = (emitter.spills as usize, emitter.lanes);
         Emitted { bytes: emitter.code.bytes, parts, spills, lanes, interleave, vectors, rounds }
+    }
+
+    /// Instructions that are run again and again.
+    fn length(&self) -> usize {
+        if self.round.is_empty() { self.builder.instructions.len() } else { self.round.len() }
     }
 
     /// The longest chain of instructions that wait for each other, in cycles.
     fn chain(&self) -> f64 {
         let mut ready = vec![0u32; self.builder.homes.len()];
         let mut longest = 0;
-        for instruction in &self.builder.instructions {
+        let of_interest = if self.round.is_empty() { 0..self.builder.instructions.len() } else { self.round.clone() };
+        for instruction in &self.builder.instructions[of_interest] {
             let operands = instruction.operands.iter().filter(|v| **v != NONE);
             let start = operands.map(|v| ready[v.0 as usize]).max().unwrap_or(0);
             let end = start + instruction.action.latency();

@@ -42,6 +42,8 @@ pub(super) struct Emitter<'a> {
     strides: &'a [u32],
     /// Rows that are in the history of a loop.
     pub(super) past: Vec<Slot>,
+    /// Groups that values should be in at the end of a round.
+    pub(super) wanted: Vec<(Value, u8)>,
     /// The list whose address is in `rax`.
     list: Option<u8>,
     /// Where all registers are saved and loaded again.
@@ -73,6 +75,7 @@ impl<'a> Emitter<'a> {
             lanes: if builder.packed { 8 } else { 4 },
             strides,
             past: Vec::new(),
+            wanted: Vec::new(),
             list: None,
             save: 0,
             load: 0,
@@ -125,12 +128,24 @@ impl<'a> Emitter<'a> {
     }
 
     pub(super) fn straight_line(&mut self, instructions: &[Instruction]) {
-        self.free = ((1u32 << (16 / self.interleave)) - 1) as u16;
+        self.free = self.all_groups();
         self.held = [NONE; 16];
+        self.line(instructions, &[]);
+        self.forget_line(instructions, &[]);
+    }
+
+    /// A bit for each group of registers.
+    pub(super) fn all_groups(&self) -> u16 {
+        ((1u32 << (16 / self.interleave)) - 1) as u16
+    }
+
+    /// Instructions, with what is in registers before them; some values are still needed behind them.
+    pub(super) fn line(&mut self, instructions: &[Instruction], needed_after: &[Value]) {
         self.list = None;
         // What nothing needs is left out; each use knows the next one.
         let mut later = vec![[NO_USE; 4]; instructions.len()];
         let mut needed = vec![true; instructions.len()];
+        needed_after.iter().for_each(|v| self.next[v.0 as usize] = instructions.len() as u32);
         for (i, instruction) in instructions.iter().enumerate().rev() {
             let result = instruction.result;
             if result != NONE && self.next[result.0 as usize] == NO_USE {
@@ -154,11 +169,16 @@ impl<'a> Emitter<'a> {
                 self.forget_if_dead(*v);
             }
         }
+    }
+
+    /// Nothing of a line is in registers any more.
+    pub(super) fn forget_line(&mut self, instructions: &[Instruction], needed_after: &[Value]) {
         for v in self.held.iter().filter(|v| **v != NONE) {
             self.group_of[v.0 as usize] = NO_GROUP;
         }
         // Constants may be used again by another function.
-        for v in instructions.iter().flat_map(|i| i.operands).filter(|v| *v != NONE) {
+        for v in instructions.iter().flat_map(|i| i.operands).chain(needed_after.iter().copied()).filter(|v| *v != NONE)
+        {
             self.next[v.0 as usize] = NO_USE;
         }
     }
@@ -408,7 +428,7 @@ impl<'a> Emitter<'a> {
 }
 
 /// The number of a register.
-fn number(place: Place) -> u8 {
+pub(super) fn number(place: Place) -> u8 {
     match place {
         Place::Register(r) => r,
         _ => 0,

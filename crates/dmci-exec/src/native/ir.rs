@@ -126,6 +126,9 @@ const fn map3(code: u8) -> Opcode {
     Opcode { map: 3, prefix: 1, wide: false, code }
 }
 
+/// The second of two operands where a mask is set.
+pub(super) const BLEND: Opcode = map3(0x4B);
+
 pub(super) const LESS: u8 = 0x11;
 pub(super) const LESS_EQUAL: u8 = 0x12;
 pub(super) const EQUAL: u8 = 0x00;
@@ -212,7 +215,7 @@ impl Builder {
     }
 
     fn blend(&mut self, m: Value, a: Value, b: Value) -> Value {
-        self.push(Action::Blend(self.sized(map3(0x4B))), &[m, a, b])
+        self.push(Action::Blend(self.sized(BLEND)), &[m, a, b])
     }
 
     /// A word in the table of constants.

@@ -4,9 +4,10 @@ use super::ir::{Action, Builder, NONE, Value};
 use super::lists::{Layout, Spot};
 use super::lower::{Form, Formed};
 use super::packed::can_be_packed;
+use crate::loops::Steady;
 use crate::plan::{Plan, Slot, Step};
 use dmci_ops::arith::Arith;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Steps on their way to instructions.
 pub(super) struct Lowering<'a> {
@@ -16,6 +17,9 @@ pub(super) struct Lowering<'a> {
     values: Vec<(u32, Formed)>,
     line: u32,
     exported: Vec<bool>,
+    /// In a round of a loop under way, rows that have reals; what is not a number need not have the bits of any
+    /// operation there.
+    reals: Option<&'a FxHashSet<Slot>>,
     leaf_rows: u32,
     output_rows: u32,
     /// Where leaves and results are, if not in rows.
@@ -42,6 +46,7 @@ impl<'a> Lowering<'a> {
             values: vec![(0, Formed { value: NONE, form: Form::Bits }); plan.slots],
             line: 1,
             exported,
+            reals: None,
             leaf_rows: leaf_rows as u32,
             output_rows: output_rows as u32,
             layout,
@@ -55,6 +60,15 @@ impl<'a> Lowering<'a> {
     pub fn next_line(&mut self) {
         self.line += 1;
         self.builder.forget();
+    }
+
+    /// A round of a loop under way, as a line of its own.
+    pub fn round(&mut self, steady: &'a Steady) {
+        self.next_line();
+        self.exported = steady.ends();
+        self.reals = Some(&steady.reals);
+        steady.steps.iter().enumerate().for_each(|(i, step)| self.step(i, step));
+        self.builder.real(f64::NAN);
     }
 
     /// Loads a leaf from its list.
@@ -127,7 +141,8 @@ impl<'a> Lowering<'a> {
         }
         let known = &mut self.values[slot as usize];
         if known.0 != self.line {
-            *known = (self.line, Formed { value: self.builder.row(slot), form: Form::Bits });
+            let form = if self.reals.is_some_and(|reals| reals.contains(&slot)) { Form::Real } else { Form::Bits };
+            *known = (self.line, Formed { value: self.builder.row(slot), form });
         }
         known.1
     }
@@ -144,7 +159,8 @@ impl<'a> Lowering<'a> {
         }
         self.values[slot as usize] = (self.line, x);
         if self.exported[step] {
-            let bits = self.builder.exact_bits(x);
+            let real = self.reals.is_some() && matches!(x.form, Form::Real | Form::Negated);
+            let bits = if real { self.builder.upright(x).value } else { self.builder.exact_bits(x) };
             self.builder.effect(Action::Store { row: slot }, &[bits], NONE);
         }
     }

@@ -91,7 +91,9 @@ impl Emitter<'_> {
         {
             self.spill(victim);
         }
-        let group = (self.free & !keep).trailing_zeros() as u8;
+        let free = self.free & !keep;
+        let wanted = self.wanted.iter().find(|(value, group)| *value == v && free >> group & 1 == 1);
+        let group = wanted.map_or(free.trailing_zeros() as u8, |&(_, group)| group);
         self.free &= !(1 << group);
         self.held[group as usize] = v;
         self.group_of[v.0 as usize] = group;

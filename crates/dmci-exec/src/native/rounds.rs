@@ -3,13 +3,17 @@
 //! A group of lanes does its rounds while all of them stay in the loop; its state goes to a history before every
 //! round, or is read there on the way back. The first round that a lane does not stay in is not counted: the caller
 //! takes the states at its start from the history, whatever has become of them, and does it by itself.
+//!
+//! As many states and shared values as there is room for are in the same registers at the start of every round.
 
 use super::compile::Compiled;
-use super::emit::{Emitter, LISTS_AT, VECTOR};
+use super::emit::{Emitter, LISTS_AT, NO_GROUP, VECTOR};
 use super::encode::*;
-use super::ir::{Action, Home, Instruction};
+use super::ir::{Action, BLEND, Home, Instruction, NONE, UNORDERED, Value};
 use super::run::NativeSpace;
+use crate::loops::Steady;
 use crate::plan::{LoopStep, LoopStepKind, RowRange, Slot};
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// Where code finds the number of rounds and the history, and notes how many rounds are left: loops have no lists.
@@ -17,15 +21,13 @@ const COUNT_AT: usize = LISTS_AT;
 const HISTORY_AT: usize = LISTS_AT + 8;
 const LEFT_AT: usize = LISTS_AT + 16;
 
-/// What rounds of a loop do besides their operations.
-pub(super) struct Rounds {
+/// What rounds of a loop do.
+pub(super) struct Rounds<'a> {
+    pub steady: &'a Steady,
     /// The rows that are in the history.
-    kept: Vec<Slot>,
+    history: Vec<Slot>,
     /// They come from there, the last ones first.
     back: bool,
-    /// Rows that become others at the end of a round.
-    next: Vec<(Slot, Slot)>,
-    guarded: bool,
 }
 
 /// Code for many rounds.
@@ -33,46 +35,82 @@ pub(super) struct Rounds {
 pub(super) struct RoundsCode {
     /// Where it begins.
     at: usize,
+    /// Where code begins that does the same without a history, if nothing stops it.
+    alone_at: Option<usize>,
     /// It runs back.
     back: bool,
     /// Rows of the history for each round.
-    kept: usize,
+    history: usize,
+    /// Instructions on vectors in a round.
+    pub vectors: usize,
 }
 
 fn rows_of(ranges: &[RowRange]) -> impl Iterator<Item = Slot> + '_ {
     ranges.iter().flat_map(|&(first, count)| first..first + count)
 }
 
-impl Rounds {
+impl<'a> Rounds<'a> {
     /// The rounds of a loop. On the way back there is nothing that could stop them.
-    pub fn of(step: &LoopStep, guarded: bool) -> Option<Rounds> {
+    pub fn of(step: &'a LoopStep) -> Option<Rounds<'a>> {
+        let steady = step.steady.as_ref()?;
         let back = matches!(step.kind, LoopStepKind::Backward { .. });
         let followed = step.next.len()..step.leaves.len() - step.shared().len();
-        let kept = if back { rows_of(&step.leaves[followed]).collect() } else { rows_of(step.state()).collect() };
-        let next = rows_of(&step.next).zip(rows_of(step.state())).collect();
-        (!back || !guarded).then_some(Rounds { kept, back, next, guarded })
+        let history = if back { rows_of(&step.leaves[followed]).collect() } else { rows_of(step.state()).collect() };
+        (!back || !steady.guarded).then_some(Rounds { steady, history, back })
     }
 }
 
+/// Where everything is in a round.
+#[derive(Default)]
+struct Round {
+    instructions: Vec<Instruction>,
+    /// What is in registers at the start of every round: in the group of the same number.
+    residents: Vec<Value>,
+    /// What must be there at the end.
+    ends: Vec<Value>,
+    /// States that are in registers, by row.
+    states: FxHashMap<Slot, u8>,
+    /// Rows that become others at the end, because nothing computes them.
+    copied: Vec<(Slot, Slot)>,
+}
+
 impl Emitter<'_> {
-    /// A function that runs some of the instructions in many rounds.
-    pub fn rounds(&mut self, range: Range<usize>, rounds: &Rounds) -> RoundsCode {
+    /// A function that runs some of the instructions in many rounds, with at most so many values in registers from
+    /// round to round.
+    pub fn rounds(&mut self, range: Range<usize>, rounds: &Rounds<'_>, resident: usize) -> RoundsCode {
+        if rounds.back {
+            self.past.clone_from(&rounds.history);
+        }
+        let round = self.round(range, rounds, resident);
+        let (at, vectors) = self.round_after_round(&round, rounds, !rounds.back);
+        let alone = !rounds.back && !rounds.steady.guarded;
+        let alone_at = alone.then(|| self.round_after_round(&round, rounds, false).0);
+        self.past.clear();
+        RoundsCode { at, alone_at, back: rounds.back, history: rounds.history.len(), vectors }
+    }
+
+    /// A function that does rounds and keeps their states in the history, or not; where it begins, and the instructions
+    /// on vectors in a round.
+    fn round_after_round(&mut self, round: &Round, rounds: &Rounds<'_>, keeps: bool) -> (usize, usize) {
         // What the same instructions have done with values before is of no use here.
         self.homes.clone_from(&self.builder.homes);
-        if rounds.back {
-            self.past.clone_from(&rounds.kept);
-        }
-        let (instructions, copied) = self.with_late_stores(range, &rounds.next);
+        let mut vectors = 0;
         let row_bytes = self.row_bytes;
+        let is_counter = |row: Slot| rounds.steady.counters.iter().any(|c| c.state == row);
         let at = self.for_all_lanes(|this| {
             this.code.load_general(R12, RBP, COUNT_AT as i32);
             this.code.load_general(R15, RBP, HISTORY_AT as i32);
-            let top = this.code.position();
-            for (at, &row) in rounds.kept.iter().enumerate().filter(|_| !rounds.back) {
-                this.copy((R15, at * row_bytes), (RBX, row as usize * row_bytes));
+            this.begin(round);
+            let (top, before) = (this.code.position(), this.code.vectors);
+            for (at, &row) in rounds.history.iter().enumerate().filter(|(_, row)| keeps && !is_counter(**row)) {
+                let to = (R15, at * row_bytes);
+                match round.states.get(&row) {
+                    Some(&group) => this.store_group(group, to),
+                    None => this.copy(to, (RBX, row as usize * row_bytes)),
+                }
             }
-            this.straight_line(&instructions);
-            let stop = rounds.guarded.then(|| {
+            this.line(&round.instructions, &round.ends);
+            let stop = rounds.steady.guarded.then(|| {
                 this.code.load_general(RAX, R14, 0);
                 for pair in 1..this.lanes * this.interleave / 2 {
                     this.code.and_general(RAX, R14, (8 * pair) as i32);
@@ -80,50 +118,204 @@ impl Emitter<'_> {
                 this.code.compare_rax_with_ones();
                 this.code.jump_unless_equal()
             });
-            for &(from, to) in &copied {
+            this.put_in_place(round);
+            for &(from, to) in &round.copied {
                 this.copy((RBX, to as usize * row_bytes), (RBX, from as usize * row_bytes));
             }
-            let states = (rounds.kept.len() * row_bytes) as i32;
+            let states = (rounds.history.len() * row_bytes) as i32;
             this.code.add_general(R15, if rounds.back { -states } else { states });
             this.code.count_down(R12, top);
+            vectors = this.code.vectors - before;
+            for &(_, row) in &rounds.steady.next {
+                this.give_state(row, round.states.get(&row).copied(), rounds.steady.reals.contains(&row));
+            }
             if let Some(stop) = stop {
                 this.code.land(stop, this.code.position());
                 this.code.store_if_larger(R12, RBP, LEFT_AT as i32);
             }
             this.code.add_memory(RBP, HISTORY_AT as i32, (8 * this.lanes * this.interleave) as i32);
+            this.forget_line(&round.instructions, &round.ends);
         });
-        self.past.clear();
-        RoundsCode { at, back: rounds.back, kept: rounds.kept.len() }
+        self.wanted.clear();
+        (at, vectors)
     }
 
-    /// The instructions of a round, with the next state put in the place of the state at the end, when nothing reads that
-    /// any more; and what must be copied there, since it is in rows from the start.
-    fn with_late_stores(&self, range: Range<usize>, next: &[(Slot, Slot)]) -> (Vec<Instruction>, Vec<(Slot, Slot)>) {
-        let (mut instructions, mut late) = (Vec::with_capacity(range.len()), Vec::new());
-        let mut copied = next.to_vec();
-        for &instruction in &self.builder.instructions[range] {
-            let value = instruction.operands[0];
-            if let Action::Store { row } = instruction.action
-                && !matches!(self.homes[value.0 as usize], Home::Row(_))
-                && next.iter().any(|pair| pair.0 == row)
-            {
-                let states = next.iter().filter(|pair| pair.0 == row);
-                late.extend(states.map(|&(_, row)| Instruction { action: Action::Store { row }, ..instruction }));
-                copied.retain(|pair| pair.0 != row);
-            } else {
-                instructions.push(instruction);
+    /// Decides what is in registers from round to round, and what is done with the state at the end.
+    fn round(&mut self, range: Range<usize>, rounds: &Rounds<'_>, resident: usize) -> Round {
+        let all = &self.builder.instructions[range];
+        let row_of = |v: Value| match self.builder.homes[v.0 as usize] {
+            Home::Row(row) if !self.past.contains(&row) => Some(row),
+            _ => None,
+        };
+        let mut uses: FxHashMap<Value, usize> = FxHashMap::default();
+        for v in all.iter().flat_map(|i| i.operands).filter(|v| *v != NONE) {
+            *uses.entry(v).or_default() += 1;
+        }
+        let by_row: FxHashMap<Slot, Value> = uses.keys().filter_map(|&v| Some((row_of(v)?, v))).collect();
+        let stored = |next: Slot| all.iter().rev().find(|i| matches!(i.action, Action::Store { row } if row == next));
+        let next: Vec<(Slot, Slot, Value)> = rounds
+            .steady
+            .next
+            .iter()
+            .filter_map(|&(next, state)| Some((next, state, stored(next)?.operands[0])))
+            .collect();
+        // States first, then what is used most; some registers stay free.
+        let spare = if self.interleave == 1 { 2 } else { 1 };
+        let most = resident.min(16 / self.interleave - spare);
+        let mut states: Vec<(Slot, Value)> =
+            next.iter().filter_map(|&(_, state, _)| Some((state, *by_row.get(&state)?))).collect();
+        states.truncate(most);
+        // A state that becomes another one which is not in a register is copied from row to row.
+        loop {
+            let resident = |row: Slot| states.iter().any(|s| s.0 == row);
+            let is_state = |row: Slot| next.iter().any(|n| n.1 == row);
+            let late = |v: Value| row_of(v).is_some_and(|row| is_state(row) && !resident(row));
+            let Some(i) = states.iter().position(|s| next.iter().any(|n| n.1 == s.0 && late(n.2))) else { break };
+            states.remove(i);
+        }
+        let mut round = Round::default();
+        for (group, &(row, v)) in states.iter().enumerate() {
+            round.states.insert(row, group as u8);
+            round.residents.push(v);
+        }
+        let mut others: Vec<(bool, usize, Value)> = uses
+            .iter()
+            .filter(|(v, count)| {
+                let constant = matches!(self.builder.homes[v.0 as usize], Home::Constant(_));
+                constant && **count > 1 || row_of(**v).is_some_and(|row| !next.iter().any(|n| n.1 == row))
+            })
+            .map(|(&v, &count)| (row_of(v).is_some(), count, v))
+            .collect();
+        others.sort_unstable_by_key(|&(row, count, v)| (std::cmp::Reverse((row, count)), v.0));
+        for (row, _, v) in others {
+            if round.residents.len() + if row { 1 } else { 2 } <= most {
+                round.residents.push(v);
             }
         }
-        instructions.extend(late);
-        (instructions, copied)
+        round.ends.clone_from(&round.residents);
+        let mut late = Vec::new();
+        let mut dropped = Vec::new();
+        for &(next, state, v) in &next {
+            if let Some(&group) = round.states.get(&state) {
+                round.ends[group as usize] = v;
+                dropped.push(next);
+            } else if row_of(v).is_some() {
+                round.copied.push((next, state));
+            } else {
+                let action = Action::Store { row: state };
+                late.push(Instruction { action, result: NONE, operands: [v, NONE, NONE, NONE] });
+                dropped.push(next);
+            }
+        }
+        dropped.retain(|next| !round.copied.iter().any(|c| c.0 == *next));
+        let is_dropped = |i: &Instruction| matches!(i.action, Action::Store { row } if dropped.contains(&row));
+        round.instructions = all.iter().filter(|i| !is_dropped(i)).copied().chain(late).collect();
+        round
+    }
+
+    /// Loads what is in registers from round to round.
+    fn begin(&mut self, round: &Round) {
+        self.free = self.all_groups();
+        self.held = [NONE; 16];
+        for (group, &v) in round.residents.iter().enumerate() {
+            let home = self.homes[v.0 as usize];
+            for copy in 0..self.interleave {
+                self.code.vector(LOAD, self.register(group as u8, copy), 0, self.home(home, copy), None);
+            }
+            self.free &= !(1 << group);
+            self.held[group] = v;
+            self.group_of[v.0 as usize] = group as u8;
+        }
+        for &group in round.states.values() {
+            // Its row is written behind the last round.
+            self.homes[round.residents[group as usize].0 as usize] = Home::Nowhere;
+            self.wanted.push((round.ends[group as usize], group));
+        }
+    }
+
+    /// Puts what the next round begins with where it expects it.
+    fn put_in_place(&mut self, round: &Round) {
+        #[derive(Clone, Copy, PartialEq)]
+        enum From {
+            Group(u8),
+            Memory(Home),
+        }
+        let from = |v: Value| match self.group_of[v.0 as usize] {
+            NO_GROUP => From::Memory(self.homes[v.0 as usize]),
+            group => From::Group(group),
+        };
+        let moves = round.ends.iter().enumerate().map(|(group, &v)| (group as u8, from(v)));
+        let mut moves: Vec<(u8, From)> = moves.filter(|&(to, from)| from != From::Group(to)).collect();
+        while !moves.is_empty() {
+            let needed = |group: u8| moves.iter().any(|m| m.1 == From::Group(group));
+            let Some(i) = moves.iter().position(|m| !needed(m.0)) else {
+                // All wait for each other: one goes through memory.
+                let From::Group(group) = moves[0].1 else { break };
+                let home = Home::Spill(self.spill_slot());
+                for copy in 0..self.interleave {
+                    self.code.vector(STORE, self.register(group, copy), 0, self.home(home, copy), None);
+                }
+                moves.iter_mut().filter(|m| m.1 == From::Group(group)).for_each(|m| m.1 = From::Memory(home));
+                continue;
+            };
+            let (to, from) = moves.swap_remove(i);
+            for copy in 0..self.interleave {
+                let place = match from {
+                    From::Group(group) => Place::Register(self.register(group, copy)),
+                    From::Memory(home) => self.home(home, copy),
+                };
+                self.code.vector(LOAD, self.register(to, copy), 0, place, None);
+            }
+        }
+    }
+
+    /// A register that holds nothing between rounds, and another one.
+    fn spare(&self) -> [u8; 2] {
+        [15, 14]
+    }
+
+    /// Puts a state into its row behind the last round, with the bits that operations give.
+    fn give_state(&mut self, row: Slot, group: Option<u8>, real: bool) {
+        let [spare, mask] = self.spare();
+        for copy in 0..self.interleave {
+            let place = self.home(Home::Row(row), copy);
+            let from = group.map(|group| self.register(group, copy));
+            if from.is_none() && !real {
+                continue;
+            }
+            let from = from.unwrap_or_else(|| {
+                self.code.vector(LOAD, spare, 0, place, None);
+                spare
+            });
+            if real {
+                let nan = self.not_a_number();
+                self.code.vector(plain(0xC2), mask, from, Place::Register(from), Some(UNORDERED));
+                self.code.vector(BLEND, from, from, nan, Some(mask << 4));
+            }
+            self.code.vector(STORE, from, 0, place, None);
+        }
+    }
+
+    fn not_a_number(&self) -> Place {
+        let bits = f64::NAN.to_bits();
+        let at = self.builder.constants.iter().position(|c| *c == bits).unwrap_or(0);
+        self.home(Home::Constant(at as u32), 0)
+    }
+
+    fn store_group(&mut self, group: u8, (base, offset): (u8, usize)) {
+        for copy in 0..self.interleave {
+            let to = Place::Memory { base, offset: (offset + copy * VECTOR) as i32 };
+            self.code.vector(STORE, self.register(group, copy), 0, to, None);
+        }
     }
 
     /// Copies a group of lanes from one row to another.
     fn copy(&mut self, (to, to_offset): (u8, usize), (from, from_offset): (u8, usize)) {
+        let [spare, _] = self.spare();
         for copy in 0..self.interleave {
             let place = |base, offset: usize| Place::Memory { base, offset: (offset + copy * VECTOR) as i32 };
-            self.code.vector(LOAD, 0, 0, place(from, from_offset), None);
-            self.code.vector(STORE, 0, 0, place(to, to_offset), None);
+            self.code.vector(LOAD, spare, 0, place(from, from_offset), None);
+            self.code.vector(STORE, spare, 0, place(to, to_offset), None);
         }
     }
 }
@@ -132,6 +324,22 @@ impl Compiled {
     /// Whether there is code for many rounds.
     pub fn has_rounds(&self) -> bool {
         self.rounds.is_some()
+    }
+
+    /// Does so many rounds for so many lanes, a multiple of `step`, if it can without keeping their states.
+    pub fn run_alone(
+        &self,
+        rows: &mut [u64],
+        lanes: usize,
+        failed: &mut [u32],
+        NativeSpace { spills, .. }: &mut NativeSpace,
+        count: usize,
+    ) -> bool {
+        let Some(at) = self.rounds.and_then(|rounds| rounds.alone_at).filter(|_| count > 0) else { return false };
+        spills.ensure(self.spill_bytes.div_ceil(8));
+        spills[COUNT_AT / 8..][..3].copy_from_slice(&[count as u64, 0, 0]);
+        self.call(at, rows, (0, lanes), failed, spills);
+        true
     }
 
     /// Does up to so many rounds for so many lanes, a multiple of `step`; `states` has those of as many rounds, of so
@@ -145,8 +353,8 @@ impl Compiled {
         (states, words): (&mut [u64], usize),
         count: usize,
     ) -> usize {
-        let Some(RoundsCode { at, back, kept }) = self.rounds.filter(|_| count > 0) else { return count };
-        assert!(words == kept * self.width && states.len() >= count * words);
+        let Some(RoundsCode { at, back, history, .. }) = self.rounds.filter(|_| count > 0) else { return count };
+        assert!(words == history * self.width && states.len() >= count * words);
         spills.ensure(self.spill_bytes.div_ceil(8));
         let first = if back { (count - 1) * words } else { 0 };
         let table = [count as u64, states[first..].as_mut_ptr() as u64, 0];

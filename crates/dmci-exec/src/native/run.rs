@@ -3,7 +3,7 @@
 use super::compile::{Compiled, Part};
 use super::lists::Direct;
 use crate::block::{Frame, Leaves, STAYED, WORKSPACE, WORTH_A_THREAD, Which, Workspace};
-use crate::plan::{Code, Plan, Step};
+use crate::plan::{Code, LoopStep, Plan, Step};
 use crate::target::Target;
 use crate::words::Words;
 use dmci_ops::real::has_wide_fma;
@@ -12,6 +12,9 @@ use std::sync::{Mutex, OnceLock};
 
 /// Lanes that are worked on together, unless rows get too long.
 const BLOCK: usize = 256;
+
+/// The same if all loops are of known lengths: their code runs for long, and the states of many rounds are near.
+const LOOP_BLOCK: usize = 64;
 
 /// Words that the rows of a block should not exceed.
 const BLOCK_WORDS: usize = 1 << 15;
@@ -102,7 +105,9 @@ impl Plan {
         let rows =
             self.leaves + self.outputs + if self.tensors.is_empty() && self.loops.is_empty() { 0 } else { self.slots };
         let least = if self.dense { LEAST_DENSE } else { LEAST };
-        Compiled::new(self, (BLOCK_WORDS / rows.max(1)).next_power_of_two().clamp(least, BLOCK))
+        let runs_alone = |l: &LoopStep| l.steady.as_ref().is_some_and(|steady| !steady.guarded);
+        let most = if !self.loops.is_empty() && self.loops.iter().all(runs_alone) { LOOP_BLOCK } else { BLOCK };
+        Compiled::new(self, (BLOCK_WORDS / rows.max(1)).next_power_of_two().clamp(least, most))
     }
 
     /// Runs the code over one block of lanes: gathers leaves and runs all parts. Rows have the results.
