@@ -70,6 +70,27 @@ pub trait Arith {
         let mask = self.bits(SIGN);
         self.and(a, mask)
     }
+    /// a + b and what rounding has taken from it, if b is the smaller one or a is 0.
+    fn ordered_sum(&mut self, a: Self::V, b: Self::V) -> [Self::V; 2] {
+        let sum = self.add(a, b);
+        let lost = self.sub(a, sum);
+        [sum, self.add(lost, b)]
+    }
+    /// a + b and what rounding has taken from it.
+    fn sum_in_two(&mut self, a: Self::V, b: Self::V) -> [Self::V; 2] {
+        let sum = self.add(a, b);
+        let part = self.sub(sum, a);
+        let other = self.sub(sum, part);
+        let other = self.sub(a, other);
+        let lost = self.sub(b, part);
+        [sum, self.add(lost, other)]
+    }
+    /// a b and what rounding has taken from it.
+    fn product_in_two(&mut self, a: Self::V, b: Self::V) -> [Self::V; 2] {
+        let (product, minus) = (self.mul(a, b), self.real(-0.0));
+        let negative = self.sub(minus, product);
+        [product, self.fma(a, b, negative)]
+    }
     /// c[0] + c[1] x + ..., even and odd powers apart; x2 is the square of x.
     fn polynomial(&mut self, x: Self::V, x2: Self::V, c: &[f64]) -> Self::V {
         let odd = self.every_other(x2, &c[1..]);

@@ -130,37 +130,37 @@ operations! {
     Root "root" (Real) -> Real = |[a, ..]| real(real::sqrt(r(a)));
     /// The first operand over the second, but 0 if the second is 0.
     Ratio "ratio" (Real Real) -> Real = |[a, b, _]| if r(b) == 0.0 { 0 } else { real(r(a) / r(b)) };
-    Cbrt "cbrt" (Real) -> Real = |[a, ..]| real(real::cbrt(r(a)));
+    Cbrt "cbrt" (Real) -> Real = |[a, ..]| real(K::cbrt(r(a)));
     Exp "exp" (Real) -> Real = |[a, ..]| real(K::exp(r(a)));
     Expm1 "expm1" (Real) -> Real = |[a, ..]| real(K::expm1(r(a)));
     Log "log" (Real) -> Real = |[a, ..]| real(K::log(r(a)));
-    Log2 "log2" (Real) -> Real = |[a, ..]| real(real::log2(r(a)));
-    Log10 "log10" (Real) -> Real = |[a, ..]| real(real::log10(r(a)));
+    Log2 "log2" (Real) -> Real = |[a, ..]| real(K::log2(r(a)));
+    Log10 "log10" (Real) -> Real = |[a, ..]| real(K::log10(r(a)));
     Log1p "log1p" (Real) -> Real = |[a, ..]| real(K::log1p(r(a)));
     Sin "sin" (Real) -> Real = |[a, ..]| real(K::sin(r(a)));
     Cos "cos" (Real) -> Real = |[a, ..]| real(K::cos(r(a)));
     Tan "tan" (Real) -> Real = |[a, ..]| real(K::tan(r(a)));
-    Asin "asin" (Real) -> Real = |[a, ..]| real(real::asin(r(a)));
-    Acos "acos" (Real) -> Real = |[a, ..]| real(real::acos(r(a)));
-    Atan "atan" (Real) -> Real = |[a, ..]| real(real::atan(r(a)));
-    Atan2 "atan2" (Real Real) -> Real = |[a, b, _]| real(real::atan2(r(a), r(b)));
+    Asin "asin" (Real) -> Real = |[a, ..]| real(K::asin(r(a)));
+    Acos "acos" (Real) -> Real = |[a, ..]| real(K::acos(r(a)));
+    Atan "atan" (Real) -> Real = |[a, ..]| real(K::atan(r(a)));
+    Atan2 "atan2" (Real Real) -> Real = |[a, b, _]| real(K::atan2(r(a), r(b)));
     Sinh "sinh" (Real) -> Real = |[a, ..]| real(K::sinh(r(a)));
     Cosh "cosh" (Real) -> Real = |[a, ..]| real(K::cosh(r(a)));
     Tanh "tanh" (Real) -> Real = |[a, ..]| real(K::tanh(r(a)));
-    Asinh "asinh" (Real) -> Real = |[a, ..]| real(real::asinh(r(a)));
-    Acosh "acosh" (Real) -> Real = |[a, ..]| real(real::acosh(r(a)));
-    Atanh "atanh" (Real) -> Real = |[a, ..]| real(real::atanh(r(a)));
-    Hypot "hypot" (Real Real) -> Real = |[a, b, _]| real(real::hypot(r(a), r(b)));
+    Asinh "asinh" (Real) -> Real = |[a, ..]| real(K::asinh(r(a)));
+    Acosh "acosh" (Real) -> Real = |[a, ..]| real(K::acosh(r(a)));
+    Atanh "atanh" (Real) -> Real = |[a, ..]| real(K::atanh(r(a)));
+    Hypot "hypot" (Real Real) -> Real = |[a, b, _]| real(K::hypot(r(a), r(b)));
     Pow "pow" (Real Real) -> Real = |[a, b, _]| real(K::pow(r(a), r(b)));
     /// Derivative of `pow` by its base: 0 for exponent 0, also at base 0.
     PowBase "pow-base" (Real Real) -> Real = |[a, b, _]| real(pow_base::<K>(r(a), r(b)));
     /// Derivative of `pow` by its exponent: 0 at base 0 for positive exponents.
     PowExponent "pow-exponent" (Real Real) -> Real = |[a, b, _]| real(pow_exponent::<K>(r(a), r(b)));
-    Erf "erf" (Real) -> Real = |[a, ..]| real(real::erf(r(a)));
-    Erfc "erfc" (Real) -> Real = |[a, ..]| real(real::erfc(r(a)));
-    Gamma "gamma" (Real) -> Real = |[a, ..]| real(real::gamma(r(a)));
-    Lgamma "lgamma" (Real) -> Real = |[a, ..]| real(real::lgamma(r(a)));
-    Digamma "digamma" (Real) -> Real = |[a, ..]| real(real::digamma(r(a)));
+    Erf "erf" (Real) -> Real = |[a, ..]| real(K::erf(r(a)));
+    Erfc "erfc" (Real) -> Real = |[a, ..]| real(K::erfc(r(a)));
+    Gamma "gamma" (Real) -> Real = |[a, ..]| real(K::gamma(r(a)));
+    Lgamma "lgamma" (Real) -> Real = |[a, ..]| real(K::lgamma(r(a)));
+    Digamma "digamma" (Real) -> Real = |[a, ..]| real(K::digamma(r(a)));
     /// The derivative of `digamma`, order 1, or of order given by the second operand.
     Polygamma "polygamma" (Real Real) -> Real = |[a, n, _]| real(real::polygamma(r(a), r(n)));
     Sigmoid "sigmoid" (Real) -> Real = |[a, ..]| real(K::sigmoid(r(a)));

@@ -2,8 +2,8 @@
 //!
 //! Every function is total: outside its real domain it gives NaN, at a pole the infinity that C99
 //! (annex F) asks for, and a NaN operand gives NaN (only `pow` and `hypot` have the exceptions of
-//! C99). Results are the same bits on every machine: what models use most has kernels of its own
-//! (`kernel`), the rest is the `libm` crate, which is FreeBSD's msun in Rust.
+//! C99). Results are the same bits on every machine: what models use has kernels of its own (`kernel`);
+//! where these do not reach, which is rare, it is the `libm` crate, which is FreeBSD's msun in Rust.
 //!
 //! How large the errors are is in docs/accuracy.md, which a test writes.
 
@@ -13,7 +13,6 @@ pub mod kernel;
 mod polygamma;
 mod smooth;
 
-pub use gamma::{digamma, gamma, lgamma};
 pub use integer::{ceiling, floor, floor_quotient, modulo, quotient, remainder, round, truncate};
 pub use polygamma::polygamma;
 pub use smooth::{relu, sign};
@@ -59,41 +58,6 @@ pub const UNARY: &[(&str, Function)] = &[
 /// The function of [`UNARY`] with this name.
 pub fn unary(name: &str) -> Option<Function> {
     UNARY.iter().find(|(n, _)| *n == name).map(|&(_, f)| f)
-}
-
-macro_rules! from_libm {
-    ($($(#[$doc:meta])* $name:ident = $libm:ident;)*) => {$(
-        $(#[$doc])*
-        #[inline]
-        pub fn $name(x: f64) -> f64 {
-            libm::$libm(x)
-        }
-    )*};
-}
-
-from_libm! {
-    /// Logarithm to base 2.
-    log2 = log2;
-    /// Logarithm to base 10.
-    log10 = log10;
-    /// Inverse sine, in [-pi/2, pi/2].
-    asin = asin;
-    /// Inverse cosine, in [0, pi].
-    acos = acos;
-    /// Inverse tangent, in [-pi/2, pi/2].
-    atan = atan;
-    /// Inverse hyperbolic sine.
-    asinh = asinh;
-    /// Inverse hyperbolic cosine, from 1 on.
-    acosh = acosh;
-    /// Inverse hyperbolic tangent, between -1 and 1.
-    atanh = atanh;
-    /// Cube root, of negative numbers too.
-    cbrt = cbrt;
-    /// Error function.
-    erf = erf;
-    /// 1 - erf(x) without cancellation.
-    erfc = erfc;
 }
 
 /// Whether loops can be compiled for wide registers and multiply-adds are fused by the processor.
@@ -155,6 +119,40 @@ from_kernels! {
     sigmoid(x);
     /// log(1 + exp(x)), without overflow and with full relative accuracy in both tails.
     softplus(x);
+    /// Logarithm to base 2; exact at powers of 2.
+    log2(x);
+    /// Logarithm to base 10; exact at powers of 10.
+    log10(x);
+    /// Inverse sine, in [-pi/2, pi/2].
+    asin(x);
+    /// Inverse cosine, in [0, pi].
+    acos(x);
+    /// Inverse tangent, in [-pi/2, pi/2].
+    atan(x);
+    /// The angle of the point (x, y), in [-pi, pi]; the signs of zeros choose the quadrant.
+    atan2(y, x);
+    /// Inverse hyperbolic sine.
+    asinh(x);
+    /// Inverse hyperbolic cosine, from 1 on.
+    acosh(x);
+    /// Inverse hyperbolic tangent, between -1 and 1.
+    atanh(x);
+    /// Cube root, of negative numbers too.
+    cbrt(x);
+    /// Square root of x² + y² without overflow on the way.
+    hypot(x, y);
+    /// Error function.
+    erf(x);
+    /// 1 - erf(x) without cancellation.
+    erfc(x);
+    /// The gamma function; exact factorials up to 22!. `gamma(0.0)` is `+inf`, `gamma(-0.0)` is
+    /// `-inf`, NaN at negative integers.
+    gamma(x);
+    /// Logarithm of the absolute value of the gamma function; `+inf` at zero and negative integers.
+    lgamma(x);
+    /// The derivative of `lgamma`. `digamma(0.0)` is `-inf`, `digamma(-0.0)` is `+inf`, NaN at negative
+    /// integers and at `-inf`. Next to its zeros left of 0 only the absolute error is small.
+    digamma(x);
     /// x to the power y. `pow(x, 0)` and `pow(1, y)` are 1 even for NaN; a negative base with an
     /// exponent that is not an integer gives NaN.
     pow(x, y);
@@ -164,18 +162,6 @@ from_kernels! {
 #[inline]
 pub fn sqrt(x: f64) -> f64 {
     x.sqrt()
-}
-
-/// The angle of the point (x, y), in [-pi, pi]; the signs of zeros choose the quadrant.
-#[inline]
-pub fn atan2(y: f64, x: f64) -> f64 {
-    libm::atan2(y, x)
-}
-
-/// Square root of x² + y² without overflow on the way.
-#[inline]
-pub fn hypot(x: f64, y: f64) -> f64 {
-    libm::hypot(x, y)
 }
 
 /// Logarithm of x to base b. Bases 2 and 10 are exact at powers of the base; the others are

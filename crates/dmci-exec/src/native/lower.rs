@@ -31,23 +31,11 @@ pub(super) struct Formed {
 /// Whether an operation is a kernel of many instructions.
 pub(super) fn has_kernel(op: Op) -> bool {
     use Op::*;
-    matches!(
-        op,
-        Exp | Expm1
-            | Log
-            | Log1p
-            | Sin
-            | Cos
-            | Tan
-            | Sinh
-            | Cosh
-            | Tanh
-            | Sigmoid
-            | Softplus
-            | Pow
-            | PowBase
-            | PowExponent
-    )
+    let exponential = matches!(op, Exp | Expm1 | Sinh | Cosh | Tanh | Sigmoid | Pow | PowBase | PowExponent);
+    let logarithm = matches!(op, Log | Log2 | Log10 | Log1p | Softplus | Asinh | Acosh | Atanh);
+    let trigonometric = matches!(op, Sin | Cos | Tan | Asin | Acos | Atan | Atan2);
+    let other = matches!(op, Cbrt | Hypot | Erf | Erfc | Gamma | Lgamma | Digamma);
+    exponential || logarithm || trigonometric || other
 }
 
 impl Builder {
@@ -194,6 +182,22 @@ impl Builder {
             Op::Tanh => kernel::tanh(self, a),
             Op::Sigmoid => kernel::sigmoid(self, a),
             Op::Softplus => kernel::softplus(self, a),
+            Op::Log2 => kernel::log2(self, a),
+            Op::Log10 => kernel::log10(self, a),
+            Op::Asin => kernel::asin(self, a),
+            Op::Acos => kernel::acos(self, a),
+            Op::Atan => kernel::atan(self, a),
+            Op::Atan2 => kernel::atan2(self, a, b),
+            Op::Asinh => kernel::asinh(self, a),
+            Op::Acosh => kernel::acosh(self, a),
+            Op::Atanh => kernel::atanh(self, a),
+            Op::Cbrt => kernel::cbrt(self, a),
+            Op::Hypot => kernel::hypot(self, a, b),
+            Op::Erf => kernel::erf(self, a),
+            Op::Erfc => kernel::erfc(self, a),
+            Op::Gamma => kernel::gamma(self, a),
+            Op::Lgamma => kernel::lgamma(self, a),
+            Op::Digamma => kernel::digamma(self, a),
             Op::Pow => kernel::pow(self, a, b),
             Op::PowBase => {
                 let one = self.real(1.0);

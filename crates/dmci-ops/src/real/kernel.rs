@@ -4,10 +4,20 @@
 // Coefficients have all the digits that they were published with.
 #![allow(clippy::excessive_precision, clippy::approx_constant)]
 
+mod area;
+mod error;
 mod exponential;
+mod gamma;
+mod inverse;
 mod logarithm;
+mod root;
 mod trigonometric;
 
+pub use area::{acosh, asinh, atanh};
+pub use error::{erf, erfc};
 pub use exponential::{cosh, exp, expm1, sigmoid, sinh, tanh};
-pub use logarithm::{log, log1p, pow, softplus};
+pub use gamma::{digamma, gamma, lgamma};
+pub use inverse::{acos, asin, atan, atan2};
+pub use logarithm::{log, log1p, log2, log10, pow, softplus};
+pub use root::{cbrt, hypot};
 pub use trigonometric::{cos, sin, tan};

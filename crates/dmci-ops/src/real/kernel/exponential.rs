@@ -49,18 +49,21 @@ fn factors<A: Arith>(a: &mut A, t: A::V) -> (A::V, A::V) {
     (a.up(half, 52), a.up(rest, 52))
 }
 
-/// e^(r + lost) times 2^n, where `t` holds n.
-fn scaled<A: Arith>(a: &mut A, t: A::V, r: A::V, lost: Option<A::V>) -> A::V {
+/// e^(r + lost) as a sum whose second part is smaller.
+fn near_one<A: Arith>(a: &mut A, r: A::V, lost: Option<A::V>) -> [A::V; 2] {
     let r2 = a.mul(r, r);
     let q = a.polynomial(r, r2, &AFTER_LINEAR);
     let one = a.real(1.0);
-    let s = a.add(one, r);
-    let rest = a.sub(one, s);
-    let mut rest = a.add(rest, r);
+    let [s, mut rest] = a.ordered_sum(one, r);
     if let Some(lost) = lost {
         rest = a.add(rest, lost);
     }
-    let rest = a.fma(r2, q, rest);
+    [s, a.fma(r2, q, rest)]
+}
+
+/// e^(r + lost) times 2^n, where `t` holds n.
+fn scaled<A: Arith>(a: &mut A, t: A::V, r: A::V, lost: Option<A::V>) -> A::V {
+    let [s, rest] = near_one(a, r, lost);
     let p = a.add(s, rest);
     let (first, second) = factors(a, t);
     let p = a.mul(p, first);
@@ -89,10 +92,39 @@ pub(super) fn exp_of_sum<A: Arith>(a: &mut A, x: A::V, y: A::V) -> A::V {
     let x = clamp(a, x, -746.0, 710.0);
     let (t, r, lost) = reduce(a, x);
     let lost = a.add(lost, y);
-    let sum = a.add(r, lost);
-    let back = a.sub(r, sum);
-    let lost = a.add(back, lost);
+    let [sum, lost] = a.ordered_sum(r, lost);
     scaled(a, t, sum, Some(lost))
+}
+
+/// e to the power x for x from -700 to 700.
+pub(super) fn exp_inside<A: Arith>(a: &mut A, x: A::V) -> A::V {
+    let (t, n, exact) = multiple(a, x);
+    let low = a.real(LN2_LOW);
+    let r = a.fnma(n, low, exact);
+    let [s, rest] = near_one(a, r, None);
+    let p = a.add(s, rest);
+    // n + 2046 becomes n + 1023, the exponent.
+    let offset = a.bits(1023);
+    let power = a.int_sub(t, offset);
+    let power = a.up(power, 52);
+    a.mul(p, power)
+}
+
+/// (y + z) e^(-x^2) for x up to 30, where z is tiny.
+pub(super) fn times_gaussian<A: Arith>(a: &mut A, x: A::V, [y, z]: [A::V; 2]) -> A::V {
+    let [square, low] = a.product_in_two(x, x);
+    let minus = a.real(-0.0);
+    let negative = a.sub(minus, square);
+    let (t, r, lost) = reduce(a, negative);
+    let lost = a.sub(lost, low);
+    let [r, lost] = a.ordered_sum(r, lost);
+    let [s, rest] = near_one(a, r, Some(lost));
+    let product = a.mul(rest, y);
+    let product = a.fma(s, z, product);
+    let product = a.fma(s, y, product);
+    let (first, second) = factors(a, t);
+    let product = a.mul(product, first);
+    a.mul(product, second)
 }
 
 /// Half of e^x - 1 for x up to 710; the sign of a zero is lost.

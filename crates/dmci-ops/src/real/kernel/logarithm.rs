@@ -34,7 +34,7 @@ const AFTER_CUBIC: [f64; 8] = [
 ];
 
 /// x = 2^k m with m between sqrt(1/2) and sqrt(2), for normal positive x: k, m and 2^-k.
-fn split<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
+pub(super) fn split<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
     let to_one = a.bits(TO_ONE);
     let moved = a.int_add(x, to_one);
     let exponent = a.down(moved, 52);
@@ -49,7 +49,7 @@ fn split<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
     [k, m]
 }
 
-fn is_usual<A: Arith>(a: &mut A, x: A::V) -> A::M {
+pub(super) fn is_usual<A: Arith>(a: &mut A, x: A::V) -> A::M {
     let (least, infinity) = (a.real(f64::MIN_POSITIVE), a.real(f64::INFINITY));
     let (low, high) = (a.le(least, x), a.lt(x, infinity));
     a.both(low, high)
@@ -57,6 +57,12 @@ fn is_usual<A: Arith>(a: &mut A, x: A::V) -> A::M {
 
 /// k ln(2) + log(1 + f) + c, where c is tiny.
 fn combine<A: Arith>(a: &mut A, k: A::V, f: A::V, c: Option<A::V>) -> A::V {
+    let [top, rest] = in_two(a, k, f, c);
+    a.add(top, rest)
+}
+
+/// The same before the last sum: the second part is much smaller, and its absolute error is about 2^-56.
+fn in_two<A: Arith>(a: &mut A, k: A::V, f: A::V, c: Option<A::V>) -> [A::V; 2] {
     let two = a.real(2.0);
     let below = a.add(two, f);
     let s = a.div(f, below);
@@ -80,25 +86,64 @@ fn combine<A: Arith>(a: &mut A, k: A::V, f: A::V, c: Option<A::V>) -> A::V {
     let top = a.add(first, f);
     let back = a.sub(top, first);
     let lost = a.sub(f, back);
-    let rest = a.add(rest, lost);
-    a.add(top, rest)
+    [top, a.add(rest, lost)]
+}
+
+/// The logarithm of a normal positive number as a sum whose second part is much smaller.
+pub(super) fn log_as_sum<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
+    let [k, m] = split(a, x);
+    let one = a.real(1.0);
+    let f = a.sub(m, one);
+    in_two(a, k, f, None)
 }
 
 /// Natural logarithm; `-inf` at zero, NaN below.
 #[inline(always)]
 pub fn log<A: Arith>(a: &mut A, x: A::V) -> A::V {
-    let [k, m] = split(a, x);
-    let one = a.real(1.0);
-    let f = a.sub(m, one);
-    let fast = combine(a, k, f, None);
+    let [top, rest] = log_as_sum(a, x);
+    let fast = a.add(top, rest);
     let usual = is_usual(a, x);
     a.usual(usual, fast, x, x, |x, _| libm::log(x))
+}
+
+/// Logarithm to a base: per natural unit in two parts, and that of 2 in two parts, the first times any exponent exact.
+fn log_to_base<A: Arith>(a: &mut A, x: A::V, per_unit: [f64; 2], of_two: [f64; 2]) -> A::V {
+    let [k, m] = split(a, x);
+    let (zero, one) = (a.real(0.0), a.real(1.0));
+    let f = a.sub(m, one);
+    let [top, rest] = in_two(a, zero, f, None);
+    let ([unit, unit_low], [two, two_low]) = (per_unit.map(|c| a.real(c)), of_two.map(|c| a.real(c)));
+    let [product, low] = a.product_in_two(top, unit);
+    let low = a.fma(top, unit_low, low);
+    let low = a.fma(rest, unit, low);
+    let low = a.fma(k, two_low, low);
+    let whole = a.mul(k, two);
+    let [sum, lost] = a.ordered_sum(whole, product);
+    let low = a.add(low, lost);
+    a.add(sum, low)
+}
+
+/// Logarithm to base 2, exact at powers of 2.
+#[inline(always)]
+pub fn log2<A: Arith>(a: &mut A, x: A::V) -> A::V {
+    let fast = log_to_base(a, x, [std::f64::consts::LOG2_E, 2.0355273740931033e-17], [1.0, 0.0]);
+    let usual = is_usual(a, x);
+    a.usual(usual, fast, x, x, |x, _| libm::log2(x))
+}
+
+/// Logarithm to base 10, exact at powers of 10.
+#[inline(always)]
+pub fn log10<A: Arith>(a: &mut A, x: A::V) -> A::V {
+    let of_two = [0.30102999566383914, 1.42050232272661e-13];
+    let fast = log_to_base(a, x, [std::f64::consts::LOG10_E, 1.098319650216765e-17], of_two);
+    let usual = is_usual(a, x);
+    a.usual(usual, fast, x, x, |x, _| libm::log10(x))
 }
 
 /// log(1 + x) without cancellation near zero.
 #[inline(always)]
 pub fn log1p<A: Arith>(a: &mut A, x: A::V) -> A::V {
-    let fast = log1p_inside(a, x);
+    let fast = log1p_inside(a, x, None);
     // 1 + x is positive and finite.
     let (low, high) = (a.real(-1.0), a.real(f64::MAX));
     let (above, below) = (a.lt(low, x), a.le(x, high));
@@ -109,16 +154,13 @@ pub fn log1p<A: Arith>(a: &mut A, x: A::V) -> A::V {
     a.usual(inside, fast, x, x, |x, _| libm::log1p(x))
 }
 
-/// log(1 + x) for x > -1, finite; at 0 it gives 0.
-fn log1p_inside<A: Arith>(a: &mut A, x: A::V) -> A::V {
+/// log(1 + x + y) for x > -1, finite, and y tiny beside it; at 0 it gives 0.
+pub(super) fn log1p_inside<A: Arith>(a: &mut A, x: A::V, y: Option<A::V>) -> A::V {
     let one = a.real(1.0);
-    // 1 + x in two parts.
-    let u = a.add(one, x);
-    let part = a.sub(u, one);
-    let other = a.sub(u, part);
-    let other = a.sub(one, other);
-    let lost = a.sub(x, part);
-    let lost = a.add(lost, other);
+    let [u, mut lost] = a.sum_in_two(one, x);
+    if let Some(y) = y {
+        lost = a.add(lost, y);
+    }
     let [k, m] = split(a, u);
     let f = a.sub(m, one);
     let c = a.div(lost, u);
@@ -131,14 +173,14 @@ pub fn softplus<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let sign = a.bits(SIGN);
     let minus = a.or(x, sign);
     let e = exp(a, minus);
-    let small = log1p_inside(a, e);
+    let small = log1p_inside(a, e, None);
     let zero = a.real(0.0);
     let above = a.greater(zero, x);
     a.add(above, small)
 }
 
 /// The logarithm of a normal positive number in two parts, to about 2^-66.
-fn log_in_two<A: Arith>(a: &mut A, x: A::V) -> (A::V, A::V) {
+pub(super) fn log_in_two<A: Arith>(a: &mut A, x: A::V) -> (A::V, A::V) {
     let [k, m] = split(a, x);
     let one = a.real(1.0);
     let f = a.sub(m, one);
