@@ -29,6 +29,10 @@ fn plan(op: Option<Op>, single: bool, code: Code) -> Plan {
         let part = r.op(Op::Mul, &[x, step]);
         let argument = r.op(Op::Add, &[part, shift]);
         let value = match op {
+            Some(Op::Polygamma) => {
+                let one = r.real(1.0);
+                r.op(Op::Polygamma, &[argument, one])
+            }
             Some(op) if op.operands().len() == 2 => r.op(op, &[argument, y]),
             Some(op) => r.op(op, &[argument]),
             None => argument,

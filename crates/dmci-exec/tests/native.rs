@@ -167,7 +167,7 @@ const PACKED: &[Op] = &[
     Op::Truncate, Op::Lt, Op::Le, Op::Gt, Op::Ge, Op::Eq, Op::Not, Op::And, Op::Or, Op::Select, Op::BoolSelect, Op::Exp,
     Op::Expm1, Op::Log, Op::Log1p, Op::Sin, Op::Cos, Op::Tan, Op::Sinh, Op::Cosh, Op::Tanh, Op::Sigmoid, Op::Softplus,
     Op::Pow, Op::PowBase, Op::PowExponent, Op::Log2, Op::Log10, Op::Asin, Op::Acos, Op::Atan, Op::Atan2, Op::Asinh,
-    Op::Acosh, Op::Atanh, Op::Cbrt, Op::Hypot, Op::Erf, Op::Erfc, Op::Gamma, Op::Lgamma, Op::Digamma,
+    Op::Acosh, Op::Atanh, Op::Cbrt, Op::Hypot, Op::Erf, Op::Erfc, Op::Gamma, Op::Lgamma, Op::Digamma, Op::Polygamma,
 ];
 
 /// The part of the tape that can be computed with eight lanes to a vector.

@@ -162,7 +162,7 @@ operations! {
     Lgamma "lgamma" (Real) -> Real = |[a, ..]| real(K::lgamma(r(a)));
     Digamma "digamma" (Real) -> Real = |[a, ..]| real(K::digamma(r(a)));
     /// The derivative of `digamma`, order 1, or of order given by the second operand.
-    Polygamma "polygamma" (Real Real) -> Real = |[a, n, _]| real(real::polygamma(r(a), r(n)));
+    Polygamma "polygamma" (Real Real) -> Real = |[a, n, _]| real(K::polygamma(r(a), r(n)));
     Sigmoid "sigmoid" (Real) -> Real = |[a, ..]| real(K::sigmoid(r(a)));
     Softplus "softplus" (Real) -> Real = |[a, ..]| real(K::softplus(r(a)));
     Relu "relu" (Real) -> Real = |[a, ..]| real(real::relu(r(a)));

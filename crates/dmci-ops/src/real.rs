@@ -14,7 +14,6 @@ mod polygamma;
 mod smooth;
 
 pub use integer::{ceiling, floor, floor_quotient, modulo, quotient, remainder, round, truncate};
-pub use polygamma::polygamma;
 pub use smooth::{relu, sign};
 
 use crate::arith::Scalar;
@@ -153,6 +152,9 @@ from_kernels! {
     /// The derivative of `lgamma`. `digamma(0.0)` is `-inf`, `digamma(-0.0)` is `+inf`, NaN at negative
     /// integers and at `-inf`. Next to its zeros left of 0 only the absolute error is small.
     digamma(x);
+    /// The derivative of order `n` of digamma at `x`: n = 0 is digamma itself. Left of 0 only n up to 2
+    /// is given, by reflection; NaN otherwise.
+    polygamma(x, n);
     /// x to the power y. `pow(x, 0)` and `pow(1, y)` are 1 even for NaN; a negative base with an
     /// exponent that is not an integer gives NaN.
     pow(x, y);

@@ -33,7 +33,7 @@ macro_rules! functions {
 functions! {
     exp(x) expm1(x) log(x) log1p(x) sin(x) cos(x) tan(x) sinh(x) cosh(x) tanh(x) sigmoid(x) softplus(x) pow(x, y)
     log2(x) log10(x) asin(x) acos(x) atan(x) atan2(y, x) asinh(x) acosh(x) atanh(x) cbrt(x) hypot(x, y)
-    erf(x) erfc(x) gamma(x) lgamma(x) digamma(x)
+    erf(x) erfc(x) gamma(x) lgamma(x) digamma(x) polygamma(x, n)
 }
 
 /// Not a number, as operations give it.
@@ -66,7 +66,7 @@ impl Op {
         use Op::*;
         let powers = matches!(self, Pow | PowBase | PowExponent);
         let elementary = matches!(self, Log | Log1p | Log2 | Log10 | Sin | Cos | Tan | Sinh | Asinh | Acosh | Atanh);
-        powers || elementary || matches!(self, Atan2 | Cbrt | Hypot | Gamma | Lgamma | Digamma)
+        powers || elementary || matches!(self, Atan2 | Cbrt | Hypot | Gamma | Lgamma | Digamma | Polygamma)
     }
 
     #[cold]

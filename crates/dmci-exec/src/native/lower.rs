@@ -34,7 +34,7 @@ pub(super) fn has_kernel(op: Op) -> bool {
     let exponential = matches!(op, Exp | Expm1 | Sinh | Cosh | Tanh | Sigmoid | Pow | PowBase | PowExponent);
     let logarithm = matches!(op, Log | Log2 | Log10 | Log1p | Softplus | Asinh | Acosh | Atanh);
     let trigonometric = matches!(op, Sin | Cos | Tan | Asin | Acos | Atan | Atan2);
-    let other = matches!(op, Cbrt | Hypot | Erf | Erfc | Gamma | Lgamma | Digamma);
+    let other = matches!(op, Cbrt | Hypot | Erf | Erfc | Gamma | Lgamma | Digamma | Polygamma);
     exponential || logarithm || trigonometric || other
 }
 
@@ -198,6 +198,7 @@ impl Builder {
             Op::Gamma => kernel::gamma(self, a),
             Op::Lgamma => kernel::lgamma(self, a),
             Op::Digamma => kernel::digamma(self, a),
+            Op::Polygamma => kernel::polygamma(self, a, b),
             Op::Pow => kernel::pow(self, a, b),
             Op::PowBase => {
                 let one = self.real(1.0);

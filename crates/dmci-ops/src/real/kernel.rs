@@ -11,6 +11,7 @@ mod gamma;
 mod inverse;
 mod logarithm;
 mod root;
+mod trigamma;
 mod trigonometric;
 
 pub use area::{acosh, asinh, atanh};
@@ -20,4 +21,5 @@ pub use gamma::{digamma, gamma, lgamma};
 pub use inverse::{acos, asin, atan, atan2};
 pub use logarithm::{log, log1p, log2, log10, pow, softplus};
 pub use root::{cbrt, hypot};
+pub use trigamma::polygamma;
 pub use trigonometric::{cos, sin, tan};

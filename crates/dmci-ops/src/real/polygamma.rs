@@ -1,6 +1,6 @@
-//! Derivatives of the digamma function.
+//! Derivatives of the digamma function where the kernel does not reach.
 
-use super::{digamma, pow, sin, tan};
+use super::{digamma, polygamma as right, pow, sin, tan};
 use std::f64::consts::PI;
 
 /// Bernoulli numbers B2, B4, ...
@@ -21,7 +21,7 @@ const BERNOULLI: [f64; 12] = [
 
 /// The derivative of order `n` of digamma at `x`: n = 0 is digamma itself. Left of 0 only n up to 2
 /// is given, by reflection; NaN otherwise.
-pub fn polygamma(x: f64, n: f64) -> f64 {
+pub(super) fn polygamma(x: f64, n: f64) -> f64 {
     if n == 0.0 {
         return digamma(x);
     }
@@ -62,8 +62,8 @@ fn reflected(x: f64, n: f64) -> f64 {
     }
     let s = sin(PI * x);
     match n as u32 {
-        1 => PI * PI / (s * s) - polygamma(1.0 - x, 1.0),
-        2 => -2.0 * PI * PI * PI / (tan(PI * x) * s * s) + polygamma(1.0 - x, 2.0),
+        1 => PI * PI / (s * s) - right(1.0 - x, 1.0),
+        2 => -2.0 * PI * PI * PI / (tan(PI * x) * s * s) + right(1.0 - x, 2.0),
         _ => f64::NAN,
     }
 }

@@ -138,6 +138,21 @@ impl Bernoulli {
     }
 }
 
+impl Bernoulli {
+    /// The derivative of digamma.
+    pub fn trigamma(&self, x: &BigFloat) -> BigFloat {
+        let (y, below) = Self::raised(x);
+        let square = mul(&y, &y);
+        let mut total = add(&div(&big(1.0), &y), &div(&big(0.5), &square));
+        let mut power = mul(&square, &y);
+        for b in &self.0 {
+            total = add(&total, &div(b, &power));
+            power = mul(&power, &square);
+        }
+        below.iter().fold(total, |total, z| add(&total, &div(&big(1.0), &mul(z, z))))
+    }
+}
+
 /// The angle of the point (x, y) with y > 0.
 pub fn angle(y: &BigFloat, x: &BigFloat, c: &mut Consts) -> BigFloat {
     let angle = div(y, x).atan(BITS, ROUND, c);

@@ -6,7 +6,7 @@
 
 mod exact;
 
-use astro_float::{BigFloat, Consts};
+use astro_float::{BigFloat, Consts, Radix};
 use dmci_ops::Op;
 use dmci_ops::real;
 use exact::{BITS, Bernoulli, ROUND, add, angle, big, div, mul, sub};
@@ -47,6 +47,10 @@ type Exact = fn(&BigFloat, &mut Tools) -> BigFloat;
 struct Tools {
     consts: Consts,
     bernoulli: Bernoulli,
+}
+
+fn tools() -> Tools {
+    Tools { consts: Consts::new().unwrap(), bernoulli: Bernoulli::new() }
 }
 
 struct Row {
@@ -122,6 +126,7 @@ const ROWS: &[Row] = &[
     row("gamma", real::gamma, |x, t| t.bernoulli.gamma(x, &mut t.consts), (-30.0, -1e-18), 3.0),
     row("lgamma", real::lgamma, |x, t| t.bernoulli.lgamma(x, &mut t.consts), (1e-18, 1e300), 2.0).around(&[1.0, 2.0, 2.5]),
     row("digamma", real::digamma, |x, t| t.bernoulli.digamma(x, &mut t.consts), (1e-18, 1e300), 2.0).around(&[1.0, 1.4616321449683622, 2.5]),
+    row("trigamma", |x| real::polygamma(x, 1.0), |x, t| t.bernoulli.trigamma(x), (1e-18, 1e300), 2.0).around(&[3.0]),
     row("lgamma", real::lgamma, |x, t| t.bernoulli.lgamma(x, &mut t.consts), (-30.0, -1e-18), 3.0).absolute(),
     row("digamma", real::digamma, |x, t| t.bernoulli.digamma(x, &mut t.consts), (-30.0, -1e-18), 5.0).absolute(),
 ];
@@ -266,7 +271,7 @@ fn worst_of_pairs(pair: &Pair, tools: &mut Tools) -> Worst {
 
 #[test]
 fn errors_are_within_their_bounds() {
-    let mut tools = Tools { consts: Consts::new().unwrap(), bernoulli: Bernoulli::new() };
+    let mut tools = tools();
     let mut table = String::from("| function | from | to | double | single |\n|---|---|---|---|---|\n");
     let mut wrong = Vec::new();
     let mut enter = |name: &str, range: (f64, f64), bound: f64, worst: Worst| {
@@ -294,6 +299,41 @@ fn errors_are_within_their_bounds() {
         std::fs::write(path, format!("{head}<!-- table -->\n{table}<!-- end -->{tail}")).unwrap();
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Values of mpmath with 45 digits.
+#[rustfmt::skip]
+const INDEPENDENT: &[(&str, f64, &str)] = &[
+    ("erf", 0.5, "5.20499877813046537682746653891964528736451576e-1"),
+    ("erf", 2.9, "9.99958902121900541142004123158072279681159462e-1"),
+    ("erf", -3.1, "-9.99988351342632800410686541909817119361321029e-1"),
+    ("erfc", -1.0, "1.84270079294971486934122063508260925929606700"),
+    ("erfc", 2.9, "4.10978780994588579958768419277203188405382771e-5"),
+    ("erfc", 4.0, "1.54172579002800188521596734868840485721452536e-8"),
+    ("erfc", 20.0, "5.39586561160790092893499916790534560408827267e-176"),
+    ("gamma", 0.1, "9.51350769866873128580797989582523250091371611"),
+    ("gamma", -2.5, "-9.45308720482941881225689324448610764158693043e-1"),
+    ("gamma", 100.25, "2.94846628183876997000984521106960175395388118e+156"),
+    ("lgamma", 1.001, "-5.76393598283306151519162417506927980758548502e-4"),
+    ("lgamma", -3.3, "-8.24355805017426460151013012512934413680319614e-1"),
+    ("lgamma", 10000000000.0, "2.20258509288810581470041923123460126556427276e+11"),
+    ("digamma", 1.46, "-1.58056198708345210615090134499540288053979141e-3"),
+    ("digamma", -7.7, "-1.77748443718969342044381996358172123206671189e-1"),
+    ("digamma", 100000.0, "1.15129204649618950867567072734218170697515396e+1"),
+    ("trigamma", 0.3, "1.22453645461077313011666359605205486063308720e+1"),
+    ("trigamma", 12.5, "8.32852246015783704435911329395844002175201613e-2"),
+];
+
+#[test]
+fn the_reference_agrees_with_another_one() {
+    let mut tools = tools();
+    for &(name, x, digits) in INDEPENDENT {
+        let row = ROWS.iter().find(|row| row.name == name).unwrap();
+        let got = (row.exact)(&big(x), &mut tools);
+        let expected = BigFloat::parse(digits, Radix::Dec, BITS, ROUND, &mut tools.consts);
+        let relative = to_f64(&div(&sub(&got, &expected), &expected));
+        assert!(relative.abs() < 1e-43, "{name} of {x}: {relative:e}");
+    }
 }
 
 /// Wide loops give the same bits as single numbers, also where a slow function is needed.
