@@ -204,12 +204,13 @@ pub fn digamma<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let w_low = a.fma(distance, p_low, w_low);
     let w_low = a.fma(distance_low, p, w_low);
     // All quotients are one: w / x, (w x - (x + 1)) / (x (x + 1)), or 1 / x for the series.
-    let next = a.add(x, one);
+    let [next, next_low] = a.ordered_sum(one, x);
     let minus = a.real(-0.0);
     let negative = a.sub(minus, next);
     let above = a.fma(w, x, negative);
     let above = a.fma(w_low, x, above);
-    let product = a.mul(x, next);
+    let [product, product_low] = a.product_in_two(x, next);
+    let product_low = a.fma(x, next_low, product_low);
     let above = a.select(is_small, above, w);
     let below = a.select(is_small, product, x);
     let bound = a.real(FAR);
@@ -217,10 +218,12 @@ pub fn digamma<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let (above, below) = (a.select(is_near, above, one), a.select(is_near, below, x));
     let inverse = a.div(one, below);
     let quotient = a.mul(above, inverse);
-    // What is left, and what was lost before, counts between the zero and the series.
+    // What is left, with what was lost before. (That changes nothing in the series.)
     let rest = a.fnma(quotient, below, above);
-    let lost = a.add(rest, w_low);
-    let rest = a.select(is_small, rest, lost);
+    let small_low = a.fma(quotient, product_low, next_low);
+    let small_low = a.sub(minus, small_low);
+    let lost = a.select(is_small, small_low, w_low);
+    let rest = a.add(rest, lost);
     let near = a.fma(rest, inverse, quotient);
     let z = a.mul(inverse, inverse);
     let z2 = a.mul(z, z);

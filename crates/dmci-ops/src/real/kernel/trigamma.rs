@@ -41,11 +41,11 @@ pub fn polygamma<A: Arith>(a: &mut A, x: A::V, n: A::V) -> A::V {
     let cube = a.mul(inverse, z);
     let rest = a.mul(cube, p);
     let rest = a.fma(half, z, rest);
-    // The largest part comes last.
+    let [sum, lost] = a.sum_in_two(first, inverse);
     let others = a.add(rest, third);
-    let others = a.add(others, inverse);
     let others = a.add(others, second);
-    let small = a.add(first, others);
+    let others = a.add(others, lost);
+    let small = a.add(sum, others);
     let large = a.add(inverse, rest);
     let fast = a.select(is_small, small, large);
     // Nothing is out of range on the way, and the order is the first.
