@@ -8,7 +8,7 @@ const LANES: usize = 1024;
 /// How often a function is in the plan, so that calling the plan does not count.
 const TIMES: usize = 16;
 
-/// Numbers between 0 and 1: inside of the domain of every function, but for one that is made larger.
+/// Numbers between 0 and 1, inside of the domains of most functions; the others get larger ones.
 struct Spread;
 
 impl Leaves for Spread {
@@ -18,7 +18,7 @@ impl Leaves for Spread {
     }
 }
 
-/// Nanoseconds a lane for so many different arguments, with the function or without.
+/// A plan that adds up the function of so many arguments, or these alone.
 fn plan(op: Option<Op>, single: bool, code: Code) -> Plan {
     let mut r = Recorder::new();
     let (x, y) = (r.leaf("x", LeafKind::Input, 0.5), r.leaf("y", LeafKind::Input, 0.25));
