@@ -5,6 +5,7 @@ use super::ir::{Builder, NONE};
 use super::line::Lowering;
 use super::lists::Layout;
 use super::rounds::{Rounds, RoundsCode};
+use super::run::FEW;
 use crate::loops::Steady;
 use crate::plan::{LoopStep, Plan, RowRange, Slot, Step, TensorKind, TensorStep};
 use memmap2::{Mmap, MmapMut};
@@ -80,7 +81,7 @@ impl Compiled {
         let guarded = plan.steps.iter().any(|step| matches!(step, Step::Guard { .. }));
         let strides = layout.map_or(&[][..], |l| &l.strides);
         let choices: &[usize] = match lowered.length() {
-            _ if lanes <= 4 => &[1],
+            _ if lanes <= FEW => &[1],
             0..600 => &[2, 4],
             600..2500 => &[1, 2],
             // Long code comes from far away: the less there is of it, the better.
@@ -149,7 +150,7 @@ impl Compiled {
 
 /// Lanes from one row to the next: long rows do not begin at the same place of a page.
 fn width_for(lanes: usize) -> usize {
-    if lanes <= 8 { lanes } else { lanes + 8 }
+    if lanes <= FEW { lanes } else { lanes + 8 }
 }
 
 /// A plan as instructions: parts with the instructions of each, and those of a round of a loop under way.

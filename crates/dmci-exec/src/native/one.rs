@@ -24,9 +24,10 @@ impl Plan {
             }
             // Lanes that nobody asked for do what this one does.
             let leaves = rows[code.leaf_rows * FEW..].chunks_exact_mut(FEW);
-            leaves.zip(numbers).for_each(|(row, x)| row.fill(x.to_bits()));
-            marks[..FEW].fill(STAYED);
-            code.call(at, rows, (0, FEW), marks, spills);
+            let group = code.step.min(FEW);
+            leaves.zip(numbers).for_each(|(row, x)| row[..group].fill(x.to_bits()));
+            marks[..group].fill(STAYED);
+            code.call(at, rows, (0, group), marks, spills);
             if marks[0] != STAYED {
                 return Some(false);
             }

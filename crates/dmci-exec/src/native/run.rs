@@ -23,13 +23,16 @@ const BLOCK_WORDS: usize = 1 << 15;
 const LEAST: usize = 32;
 const LEAST_DENSE: usize = 8;
 
+/// Lanes that go to one thread together.
+const PART: usize = 32;
+
 /// Steps on blocks after which compiling has paid: about twenty steps of the interpreter cost as much
 /// as compiling one, and the system's part as much as several hundred.
 const COMPILE_STEP: u32 = 16;
 const COMPILE_PLAN: u32 = 1000;
 
 /// Lanes that the code for few lanes takes at once.
-pub(super) const FEW: usize = 4;
+pub(super) const FEW: usize = 8;
 
 /// The code of a plan, made when it has been used enough.
 #[derive(Debug, Default)]
@@ -243,8 +246,8 @@ impl Plan {
         left: &Mutex<Vec<(u32, usize)>>,
     ) {
         // Halves until each thread has its part.
-        if threads > 1 && lanes >= 2 * BLOCK {
-            let half = (lanes / 2).next_multiple_of(BLOCK);
+        if threads > 1 && lanes >= 2 * PART {
+            let half = (lanes / 2).next_multiple_of(PART);
             let (one, other) = target.split(half);
             let (few, many) = (threads / 2, threads - threads / 2);
             rayon::join(
