@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what building and testing need: a C linker, Rust (the version that rust-toolchain.toml
-# pins), and Python for the Python package. With --peers also Guile 3 and MIT Scheme, which only scripts/conformance-peers.sh, the
+# pins), Python for the Python package, and Valgrind for bench/counts.sh. With --peers also Guile 3 and MIT Scheme, which only scripts/conformance-peers.sh, the
 # comparison with Guile in the property tests and bench/language.sh use.
 #
 #   scripts/setup.sh [--peers]
@@ -41,6 +41,11 @@ found=$(cargo --version | cut -d' ' -f2)
 if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
   echo "setup: installing Python"
   install python3 python3-venv || echo "setup: Python cannot be installed here; the tests of the Python package are skipped"
+fi
+
+if ! command -v valgrind >/dev/null; then
+  echo "setup: installing Valgrind"
+  install valgrind || echo "setup: Valgrind cannot be installed here; instructions are not counted"
 fi
 
 if [ "${1:-}" = --peers ]; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The test command: formatting, lints, all tests with the documentation's examples, and fuzzing.
+# The test command: formatting, lints, all tests with the documentation's examples, fuzzing, counts of instructions.
 #
 #   scripts/test.sh          everything that a change must pass, the Python package with NumPy and the
 #                            experiments in the small too; at most 18 minutes on two cores
@@ -64,6 +64,7 @@ section "lints" cargo clippy --workspace --exclude dmci-sample --all-targets --q
 section "tests, documentation examples and fuzzing" tests
 if [ $long = yes ]; then section "Python" scripts/python.sh --long; else section "Python" scripts/python.sh; fi
 section "experiments, small" experiments
+section "counts of instructions" bench/counts.sh
 if [ $long = yes ]; then
   section "sampler" sampler
   section "conformance on Guile and MIT Scheme" scripts/conformance-peers.sh
