@@ -4,11 +4,15 @@
 #   bench/run.sh [--quick|--full] [--peers jax,casadi] [--only NAME] [--single] [--shared] [--values]
 #                [--threads N] [--publish]
 #   bench/run.sh growth [--lanes N]     time and memory by the number of steps
+#   bench/run.sh report                 the page, picture and table anew, from the records
 #
-# Prints speeds as multiples of JAX and writes bench/results/engine*.json with a dated record; --publish writes
-# docs/speed.md and docs/speed.svg. The peers come from PyPI, into bench/.venv, which is made the first time.
+# Prints speeds as multiples of JAX and writes bench/results/engine*.json with a dated record; --publish makes
+# docs/speed.md, docs/speed.svg and the table of README.md from all of these. The peers come from PyPI, into bench/.venv, which is made the first time.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
+if [ "${1:-}" = report ]; then
+    exec python3 "$root/bench/engine/report.py" "$root"
+fi
 venv=$root/bench/.venv
 if ! "$venv/bin/python" -c 'import jax, casadi' 2>/dev/null; then
     python3 -m venv "$venv"

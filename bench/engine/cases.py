@@ -93,17 +93,17 @@ def cases(quick, full, synthetic_text):
                    {"steps": steps}, unroll=full or steps < 20)
     obs = bench.observations() or [[math.sin(0.7 * i), math.cos(1.3 * i)] for i in range(80)]
     yield Case("kalman 2-D", "kalman/kalman-2d-scalar", kalman_scalar, {"q": 0.05, "r": 0.1}, {"obs": obs},
-               most=1 << 16, unroll=False)
+               unroll=False)
     if quick:
         return
     water = lambda p, v: bench.bucket(p, {**v, "days": 1000})
     yield Case("bucket 1000", "bench/bucket", water, {"c": 60.0, "w": 15.0, "k": 0.15, "a": 0.3},
-               {"wetness": 1.0}, {"days": 1000}, most=1 << 16, unroll=False)
+               {"wetness": 1.0}, {"days": 1000}, unroll=False)
     yield Case("newton", "bench/newton", lambda p, v: bench.newton(p, {**v, "tol": 1e-6}), {"a": 0.5}, {"x": 2.0},
                {"tol": 1e-6}, unroll=False, gradient=False)
     F = 0.9 * np.eye(10) + 0.02 * scripted_noise(10, 10, 1)
     yield Case("LIM D=10 T=360", "kalman/lim", bench.lim, {"F": F.tolist(), "q": [0.05] * 10, "r": 0.1},
-               {"obs": scripted_noise(360, 10, 2).tolist()}, most=64, tolerance=1e-6, unroll=False, tensors=True)
+               {"obs": scripted_noise(360, 10, 2).tolist()}, most=1024, tolerance=1e-6, unroll=False, tensors=True)
     for name, module in (("DiffESM-S 100", earth), ("DiffSoc-S 100", society)):
         m = module.MODELS[0]
         inputs = {n: centre(s) for n, s in m.inputs.items() if n != "steps"}

@@ -35,6 +35,18 @@ def near(x, count, first):
     return np.tile(flat, count) * (1.0 + 0.01 * (fraction - np.floor(fraction) - 0.5))
 
 
+# JAX may take so much memory.
+MOST_BYTES = 12 << 30
+
+
+class TooLarge(Exception):
+    """JAX would need too much memory for so many lanes; for how many it would not."""
+
+    def __init__(self, fitting):
+        super().__init__(f"JAX takes {fitting} lanes")
+        self.fitting = fitting
+
+
 class JaxPeer:
     def __init__(self, case, lanes, real, shared, values):
         self.values = values
@@ -58,16 +70,24 @@ class JaxPeer:
             self.batched = lambda params, inputs: one(params[0], inputs)
         else:
             self.batched = jax.vmap(function if values else jax.value_and_grad(function))
-        self.forms = {}
-        self.compile("scan")
+        self.forms, self.fitting = {}, 0
+        self.compile("scan", lanes)
         if case.unroll:
             with WrittenOut():
-                self.compile("written out")
+                self.compile("written out", lanes)
+        if not self.forms:
+            raise TooLarge(self.fitting)
         self.form = min(self.forms, key=lambda form: self.time(0.02, form))
 
-    def compile(self, form):
+    def compile(self, form, lanes):
         batched = self.batched  # A new function, or JAX would take the one that it knows.
         compiled = jax.jit(lambda params, inputs: batched(params, inputs)).lower(self.params, self.inputs).compile()
+        sizes = compiled.memory_analysis()
+        needed = sizes.temp_size_in_bytes + sizes.argument_size_in_bytes + sizes.output_size_in_bytes
+        if needed > MOST_BYTES:
+            # What it needs grows with the lanes.
+            self.fitting = max(self.fitting, 1 << int(math.log2(lanes * MOST_BYTES / needed)))
+            return
         jax.block_until_ready(compiled(self.params, self.inputs))
         self.forms[form] = compiled
 

@@ -4,12 +4,16 @@
 //! "shared": false, "single": false, "threads": 1, "want": "gradients"}` loads a model and answers with the
 //! value and gradient of its first lanes. Lane `i` has parameters and inputs that differ a little from those given, in
 //! a way that its peer can repeat. `{"seconds": S}` times calls for so long and answers with nanoseconds a call;
-//! with `"hand": true` those of the same program written by hand, if there is one.
+//! with `"hand": "plain"` or `"fused"` those of the same program written by hand, if there is one, in the precision of
+//! the model, without or with contraction.
 
+mod filter;
 mod hand;
+mod real;
 
 use dmci::{Batch, Code, Column, Datum, Mode, Model, ModelOptions, Program, Sums, Want};
 use serde_json::{Value, json};
+use std::arch::x86_64::{__m256, __m256d};
 use std::io::BufRead;
 use std::time::{Duration, Instant};
 
@@ -53,7 +57,8 @@ struct Loaded {
     rows: usize,
     batch: Batch,
     sums: Sums,
-    hand: Option<hand::Program>,
+    single: bool,
+    file: String,
 }
 
 impl Loaded {
@@ -92,8 +97,8 @@ impl Loaded {
         let model = Model::with_params(Program::named(file, &text), structure, &names, options);
         let (batch, sums) = (Batch::default(), Sums::default());
         let rows = if columns.is_empty() { 1 } else { lanes };
-        let hand = hand::find(file);
-        Ok(Loaded { model, params: all, columns, want, shared, rows, batch, sums, hand })
+        let (single, file) = (request["single"].as_bool().unwrap_or(false), file.to_string());
+        Ok(Loaded { model, params: all, columns, want, shared, rows, batch, sums, single, file })
     }
 
     fn call(&mut self) -> Result<(), Failure> {
@@ -132,28 +137,43 @@ impl Loaded {
         }))
     }
 
-    fn time(&mut self, seconds: f64, by_hand: bool) -> Result<Value, Failure> {
-        if by_hand {
-            return self.time_by_hand(seconds);
+    fn time(&mut self, seconds: f64, hand: Option<&str>) -> Result<Value, Failure> {
+        let Some(form) = hand else { return timed(seconds, || self.call()) };
+        let form = usize::from(form == "fused");
+        if self.single {
+            let program = hand::find::<__m256, 16>(&self.file).ok_or("no program by hand")?[form];
+            self.time_by_hand(seconds, program, |x| x as f32, f64::from)
+        } else {
+            let program = hand::find::<__m256d, 8>(&self.file).ok_or("no program by hand")?[form];
+            self.time_by_hand(seconds, program, |x| x, |x| x)
         }
-        timed(seconds, || self.call())
     }
 
-    fn time_by_hand(&mut self, seconds: f64) -> Result<Value, Failure> {
-        let program = self.hand.ok_or("no program by hand")?;
+    fn time_by_hand<T: real::Real>(
+        &self,
+        seconds: f64,
+        program: hand::Program<T>,
+        down: impl Fn(f64) -> T + Copy,
+        up: impl Fn(T) -> f64 + Copy,
+    ) -> Result<Value, Failure> {
         let (Some(Column::Reals(inputs)) | Some(Column::Shaped(_, inputs))) = self.columns.first() else {
             return Err("no column".into());
         };
-        let (mut values, mut gradients) = (self.batch.values.clone(), self.batch.gradients.clone());
+        let list = |numbers: &[f64]| numbers.iter().map(|&x| down(x)).collect::<Vec<T>>();
+        let (params, inputs) = (list(&self.params), list(inputs));
+        let (mut values, mut gradients) = (list(&self.batch.values), list(&self.batch.gradients));
+        // What is not computed must not look as if it were right.
+        values.fill(down(f64::NAN));
         let mut answer = timed(seconds, || {
-            program(&self.params, inputs, &mut values, &mut gradients);
+            program(&params, &inputs, &mut values, &mut gradients);
             std::hint::black_box(&mut values);
             Ok(())
         })?;
-        // Whole groups of lanes agree with the engine.
         let all = values.iter().zip(&self.batch.values).chain(gradients.iter().zip(&self.batch.gradients));
-        let difference = all.map(|(a, b)| (a - b).abs() / (1e-3 + b.abs())).fold(0.0, f64::max);
-        answer["difference"] = json!(difference);
+        let difference = all.map(|(a, b)| (up(*a) - b).abs() / (1e-3 + b.abs()));
+        let difference = difference.fold(0.0, |most: f64, x| if x > most || x.is_nan() { x } else { most });
+        // JSON has no NaN.
+        answer["difference"] = json!(if difference.is_nan() { f64::MAX } else { difference });
         Ok(answer)
     }
 }
@@ -184,7 +204,7 @@ fn main() {
         let mut answer = || -> Result<Value, Failure> {
             let request: Value = serde_json::from_str(&line)?;
             if let Some(seconds) = request["seconds"].as_f64() {
-                return loaded.as_mut().ok_or("nothing is loaded")?.time(seconds, request["hand"] == json!(true));
+                return loaded.as_mut().ok_or("nothing is loaded")?.time(seconds, request["hand"].as_str());
             }
             loaded.insert(Loaded::new(&request)?).answer()
         };
