@@ -45,6 +45,22 @@ fn a_fit_shows_a_table_and_a_chart() {
 }
 
 #[test]
+fn a_fit_without_noise_says_why_its_errors_are_zero() {
+    let space = Workspace::new("fit-exact");
+    std::fs::write(space.path().join("line.scm"), "(params (a free 1.0) (b free 0.5)) (+ a (* b x))").unwrap();
+    std::fs::write(space.path().join("line.csv"), "x,y\n0,1\n1,3\n2,5\n3,7\n4,9\n").unwrap();
+    let arguments = ["fit", "line.scm", "--data", "line.csv", "--target", "y", "--out", "fit.json"];
+    let ran = dmci(&arguments, "", space.path());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let said = "the program gives the data up to rounding: there is no noise to estimate errors from";
+    assert!(ran.stdout.contains(said) && ran.stdout.contains("2       0      2 to 2"), "{}", ran.stdout);
+    let json: Json = serde_json::from_str(&std::fs::read_to_string(space.path().join("fit.json")).unwrap()).unwrap();
+    assert_eq!(json["uncertainty"]["exact"], true);
+    assert_eq!(json["parameters"]["b"]["error"], 0.0);
+    assert_eq!(json["parameters"]["b"]["interval"], serde_json::json!([2.0, 2.0]));
+}
+
+#[test]
 fn json_holds_everything_and_out_writes_the_same() {
     let space = Workspace::new("fit-json");
     let out = space.path().join("fit.json");

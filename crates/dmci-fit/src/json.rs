@@ -121,6 +121,7 @@ fn uncertainty(problem: &Problem, fit: &Fit, u: &Uncertainty) -> Json {
     json!({
         "method": u.method,
         "level": 0.95,
+        "exact": u.exact,
         "intervals": fit.intervals.name(),
         "bootstrap": fit.bootstrap.as_ref().map(|b| json!({"samples": b.draws.len(), "failed": b.failed})),
         "names": problem.value_names(),

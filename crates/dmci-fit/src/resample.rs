@@ -43,11 +43,16 @@ const EPOCHS: usize = 200;
 
 /// Replaces the intervals of a fit by those of the profile likelihood: all values of a number for which the best
 /// loss, with the other numbers fitted anew, is not significantly above the lowest. An end that is never
-/// reached is the end of the number's range. Numbers of several raw numbers keep the intervals they have.
+/// reached is the end of the number's range. Numbers of several raw numbers keep the intervals they have, and so do all
+/// numbers of a program that gives its data exactly.
 /// `go_on` is asked now and then; if it says no, what is left keeps its intervals.
 pub fn profile(problem: &Problem, fit: &mut Fit, go_on: &dyn Fn() -> bool) -> Result<(), Report> {
     let Some(rise) = significant_rise(problem, fit)? else { return Err(no_likelihood(problem)) };
     let Some(uncertainty) = &mut fit.uncertainty else { return Ok(()) };
+    // Where the loss cannot rise by more than rounding, there is no way to walk.
+    if uncertainty.exact {
+        return Ok(());
+    }
     let slopes = problem.layout.slopes(&fit.raw);
     let n = fit.raw.len();
     let lowest = loss_at(problem, &fit.raw)?;

@@ -158,6 +158,10 @@ pub(crate) fn result(
         u.directions.retain(|d| !d.moves.iter().all(|(name, _)| decided(name)));
     }
     let (predictions, score) = predicted(problem, &raw, &problem.training, &mut warnings)?;
+    if let Some(u) = &mut uncertainty {
+        let estimated = problem.is_least_squares() && !problem.loss.is_likelihood();
+        u.exact = estimated && is_rounding(score.rmse, &predictions);
+    }
     let (held_out_predictions, held_out) = predicted(problem, &raw, &problem.held_out, &mut warnings)?;
     let series = problem.series_predictions(&raw)?;
     let (score, held_out) = match series_scores(problem, score.loss, &series) {
@@ -199,6 +203,11 @@ pub(crate) fn result(
         time: Duration::ZERO,
         raw,
     })
+}
+
+/// Whether what is left over is no more than the rounding of the predictions.
+fn is_rounding(rmse: f64, predictions: &[f64]) -> bool {
+    rmse <= 8.0 * f64::EPSILON * predictions.iter().fold(0.0, |most: f64, y| most.max(y.abs()))
 }
 
 fn fitted(problem: &Problem, raw: &[f64], uncertainty: Option<&Uncertainty>, choice: &Choice) -> Vec<Fitted> {

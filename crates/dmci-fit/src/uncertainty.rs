@@ -71,6 +71,9 @@ pub struct Uncertainty {
     pub method: &'static str,
     /// What standard errors are multiplied with for an interval of 95%.
     pub quantile: f64,
+    /// The noise was estimated from what the fit leaves over, and that is nothing but rounding: errors are 0 or
+    /// nearly, and say nothing about noise that other data may have.
+    pub exact: bool,
 }
 
 /// A parameter alone would be known this much better.
@@ -90,7 +93,12 @@ struct Information {
     covariance: Option<Vec<f64>>,
     method: &'static str,
     quantile: f64,
+    /// What covariances are to be multiplied with at the end: 0 if there is no noise, whose inverse is no number.
+    noise: f64,
 }
+
+/// A variance below this has an inverse that may be too large for a number.
+const NO_NOISE: f64 = 1e-250;
 
 /// How sure the numbers at a point are; none if the loss says nothing about it (it is no likelihood
 /// and no sum of squares), or if there are not more rows than numbers.
@@ -136,13 +144,14 @@ pub fn uncertainty(problem: &Problem, raw: &[f64]) -> Result<Option<Uncertainty>
             verdicts[i] = Verdict::Weakly;
         }
     }
+    let noise = information.noise;
     // An interval that reaches far into both ends of a bounded kind says as good as nothing.
     for (block, parameter) in problem.layout.blocks.iter().zip(&problem.parameters) {
         let count = block.transform.raws() * if block.per_group { problem.layout.groups } else { 1 };
         for i in (block.raw..block.raw + count).filter(|_| parameter.kind != dmci::ParameterKind::Free) {
             // A large positive number is its raw number, which has one end only, and that may be far away.
             let far = parameter.kind == dmci::ParameterKind::Positive && raw[i] > 2.0 * sqrt(covariance[i * n + i]);
-            if verdicts[i] == Verdict::Identifiable && covariance[i * n + i] > VAGUE * VAGUE && !far {
+            if verdicts[i] == Verdict::Identifiable && noise * covariance[i * n + i] > VAGUE * VAGUE && !far {
                 verdicts[i] = Verdict::Weakly;
             }
         }
@@ -150,14 +159,20 @@ pub fn uncertainty(problem: &Problem, raw: &[f64]) -> Result<Option<Uncertainty>
     let weak = (0..n).filter(|&k| is_flat(values[k]) || values[k] < 1.0 / WEAK).take(3);
     let directions =
         weak.map(|k| direction(problem, raw, &units, &vectors[k * n..(k + 1) * n], is_flat(values[k]))).collect();
-    let (numbers, correlations) = numbers(problem, raw, &covariance, &verdicts, information.quantile);
+    let (mut known, correlations) = numbers(problem, raw, &covariance, &verdicts, information.quantile);
+    let mut covariance = covariance;
+    if noise != 1.0 {
+        covariance.iter_mut().for_each(|x| *x *= noise);
+        known = numbers(problem, raw, &covariance, &verdicts, information.quantile).0;
+    }
     Ok(Some(Uncertainty {
-        numbers,
+        numbers: known,
         correlations,
         directions,
         covariance,
         method: information.method,
         quantile: information.quantile,
+        exact: false,
     }))
 }
 
@@ -171,6 +186,7 @@ pub(crate) fn unknown(numbers: usize, raws: usize) -> Uncertainty {
         covariance: vec![0.0; raws * raws],
         method: "none",
         quantile: f64::NAN,
+        exact: false,
     }
 }
 
@@ -186,9 +202,7 @@ fn information(problem: &Problem, raw: &[f64]) -> Result<Option<Information>, Re
         // The noise is known, or estimated from what the fit leaves over.
         let freedom = count.saturating_sub(n);
         let variance = if known { 0.5 } else { found.loss / freedom as f64 };
-        if variance == 0.0 {
-            return Ok(None);
-        }
+        let (variance, noise) = if variance < NO_NOISE { (1.0, 0.0) } else { (variance, 1.0) };
         let root = sqrt(variance);
         let scaled: Vec<f64> = found.jacobian.iter().map(|x| x / root).collect();
         let factored = Factored::new(&scaled, &found.residuals, n);
@@ -199,13 +213,14 @@ fn information(problem: &Problem, raw: &[f64]) -> Result<Option<Information>, Re
             }
         }
         let quantile = if known { normal_quantile(0.975) } else { student_quantile(0.975, freedom as f64) };
-        return Ok(Some(Information { matrix, covariance: factored.covariance(), method: "jacobian", quantile }));
+        let covariance = factored.covariance();
+        return Ok(Some(Information { matrix, covariance, method: "jacobian", quantile, noise }));
     }
     if !problem.loss.is_likelihood() && !problem.is_objective() {
         return Ok(None);
     }
     let Some(matrix) = curvature(problem, raw)? else { return Ok(None) };
-    Ok(Some(Information { matrix, covariance: None, method: "hessian", quantile: normal_quantile(0.975) }))
+    Ok(Some(Information { matrix, covariance: None, method: "hessian", quantile: normal_quantile(0.975), noise: 1.0 }))
 }
 
 /// Second derivatives of the loss by raw numbers: differences of gradients over two distances, so that

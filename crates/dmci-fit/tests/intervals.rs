@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 use dmci::Program;
-use dmci_fit::{Fit, FitOptions, Holdout, Intervals, Loss, Problem, ProblemOptions, Table, bootstrap, fit, profile};
+use dmci_fit::{
+    Fit, FitOptions, Holdout, Intervals, Loss, Problem, ProblemOptions, Table, Verdict, bootstrap, fit, profile,
+};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -118,4 +120,50 @@ fn a_loss_without_a_likelihood_has_no_profile_but_can_be_resampled() {
     bootstrap(&problem, &mut fit, 50, 3, &|_| true).unwrap();
     let (low, high) = interval(&fit, "a");
     assert!(low < 2.1 && high > 1.9 && high - low < 1.0, "{low} {high}");
+}
+
+/// A table of x = 0, 1, ... and y = f(x).
+fn exact(rows: i32, f: impl Fn(f64) -> f64) -> Table {
+    let lines: Vec<String> = (0..rows).map(f64::from).map(|x| format!("{x:?},{:?}", f(x))).collect();
+    Table::from_csv("exact.csv", format!("x,y\n{}\n", lines.join("\n")).as_bytes()).unwrap()
+}
+
+#[test]
+fn data_without_noise_leave_errors_of_zero_and_all_that_does_not_depend_on_noise() {
+    let line = "(params (a free 1.0) (b free 0.5)) (+ a (* b x))";
+    let table = exact(5, |x| 1.0 + 2.0 * x);
+    let problem_of = |program: &str, table: &Table| problem(program, table, "y", ProblemOptions::default());
+    let (problem, found) = (problem_of(line, &table), run(&problem_of(line, &table)));
+    assert_eq!(found.score.loss, 0.0);
+    let u = found.uncertainty.as_ref().unwrap();
+    assert!(u.exact);
+    for (number, value) in u.numbers.iter().zip([1.0, 2.0]) {
+        assert_eq!((number.error, number.interval), (Some(0.0), Some((value, value))));
+        assert_eq!(number.verdict, Verdict::Identifiable);
+    }
+    // Of intercept and slope over x = 0 ... 4: minus the mean of x over the root of the mean of its squares.
+    assert!((u.correlations[1] + 2.0 / 6f64.sqrt()).abs() < 1e-12, "{:?}", u.correlations);
+    // A loss that cannot rise leaves the intervals as they are.
+    let mut profiled = found.clone();
+    profile(&problem, &mut profiled, &|| true).unwrap();
+    assert_eq!((interval(&profiled, "a"), profiled.intervals), ((1.0, 1.0), Intervals::default()));
+
+    let both = run(&problem_of("(params (a free 1.0) (b free 0.5) (c free 0.5)) (+ a (* (+ b c) x))", &table));
+    let u = both.uncertainty.as_ref().unwrap();
+    let verdicts: Vec<Verdict> = u.numbers.iter().map(|n| n.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Identifiable, Verdict::Not, Verdict::Not]);
+    assert_eq!((u.numbers[0].error, u.numbers[1].error, u.directions.len()), (Some(0.0), None, 1));
+}
+
+#[test]
+fn what_rounding_leaves_over_is_told_from_noise() {
+    let decay = "(params (a positive 1.0) (k positive 0.5)) (* a (exp (* -1 k x)))";
+    let fit_to = |noise: f64| {
+        let table = exact(10, |x| 2.5 * (-0.3 * x).exp() + noise * (7.0 * x).sin());
+        run(&problem(decay, &table, "y", ProblemOptions::default())).uncertainty.unwrap()
+    };
+    let rounded = fit_to(0.0);
+    assert!(rounded.exact && rounded.numbers.iter().all(|n| n.error.unwrap() < 1e-15), "{rounded:?}");
+    let noisy = fit_to(1e-12);
+    assert!(!noisy.exact && noisy.numbers.iter().all(|n| n.error.unwrap() > 1e-14), "{noisy:?}");
 }

@@ -31,6 +31,9 @@ pub fn table(problem: &Problem, fit: &Fit) -> String {
     if fit.uncertainty.is_none() && problem.is_least_squares() && count <= numbers {
         text += &format!("no errors: there are {numbers} numbers to fit, and only {count} measurements\n");
     }
+    if fit.uncertainty.as_ref().is_some_and(|u| u.exact) {
+        text += "the program gives the data up to rounding: there is no noise to estimate errors from\n";
+    }
     for direction in fit.uncertainty.iter().flat_map(|u| &u.directions) {
         text += &together(direction);
     }
