@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what building and testing need: a C linker, Rust (the version that rust-toolchain.toml
-# pins), Python for the Python package, and Valgrind for bench/counts.sh. With --peers also Guile 3 and MIT Scheme, which only scripts/conformance-peers.sh, the
-# comparison with Guile in the property tests and bench/language.sh use.
+# pins), Python for the Python package, and Valgrind for bench/counts.sh. With --peers also Guile 3 and MIT
+# Scheme, which only scripts/conformance-peers.sh, the comparison with Guile in the property tests and
+# bench/language.sh use.
 #
 #   scripts/setup.sh [--peers]
 #
