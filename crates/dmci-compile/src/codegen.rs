@@ -72,6 +72,8 @@ struct Generator<'a> {
     lazy: FxHashMap<NodeId, Lazy>,
     /// Position up to which each register is taken.
     busy: Vec<u32>,
+    /// So many of the first registers are all taken, up to this position.
+    full: (usize, u32),
     /// First register of the window of a call, by the call's position.
     windows: FxHashMap<u32, Reg>,
     labels: FxHashMap<LabelId, LabelState>,
@@ -90,6 +92,9 @@ enum Lazy {
     Unspecified,
 }
 
+/// Positions after which a register counts as taken for long.
+const SOON: u32 = 16;
+
 impl<'a> Generator<'a> {
     fn new(graph: &'a Graph, prims: &'a [u16], f: &Function, sites: &'a mut Vec<ClosureSite>, fuse: bool) -> Self {
         Generator {
@@ -106,6 +111,7 @@ impl<'a> Generator<'a> {
             reg: vec![None; f.nodes as usize],
             lazy: FxHashMap::default(),
             busy: Vec::new(),
+            full: (0, u32::MAX),
             windows: FxHashMap::default(),
             labels: FxHashMap::default(),
             registers: f.params,
@@ -176,6 +182,22 @@ impl<'a> Generator<'a> {
         self.busy.get(r).is_none_or(|&until| until <= at)
     }
 
+    /// The first register that is free at a position, found without a look at all of those before it every time.
+    fn first_free(&mut self, at: u32) -> usize {
+        if at >= self.full.1 {
+            self.full = (0, u32::MAX);
+        }
+        let mut r = self.full.0;
+        while let Some(&busy) = self.busy.get(r).filter(|&&busy| busy > at) {
+            // One that is soon free again would make all others be looked at again.
+            if r == self.full.0 && busy > at + SOON {
+                self.full = (r + 1, self.full.1.min(busy));
+            }
+            r += 1;
+        }
+        r
+    }
+
     fn take(&mut self, r: usize, until: u32) -> Reg {
         if r >= self.busy.len() {
             self.busy.resize(r + 1, 0);
@@ -195,7 +217,7 @@ impl<'a> Generator<'a> {
     fn allocate(&mut self, id: NodeId, at: u32, wanted: Option<usize>) -> Reg {
         let until = self.live.end[id.0 as usize] + 1;
         let wanted = wanted.or_else(|| self.wanted_slot(id, at)).filter(|&r| self.is_free(r, at));
-        let r = wanted.unwrap_or_else(|| (0..).find(|&r| self.is_free(r, at)).expect("some register is free"));
+        let r = wanted.unwrap_or_else(|| self.first_free(at));
         let reg = self.take(r, until);
         self.reg[id.0 as usize] = Some(reg);
         reg
@@ -206,7 +228,7 @@ impl<'a> Generator<'a> {
         if let Some(reg) = self.reg[id.0 as usize] {
             return reg;
         }
-        let r = (0..).find(|&r| self.is_free(r, at)).expect("some register is free");
+        let r = self.first_free(at);
         let reg = self.take(r, at + 1);
         self.load_into(id, reg);
         reg
@@ -387,7 +409,7 @@ impl<'a> Generator<'a> {
             let mut params = Vec::new();
             for (i, &param) in label.params.iter().enumerate() {
                 let r = self.entry_register(l, label.id, i, start);
-                let r = r.unwrap_or_else(|| (0..).find(|&r| self.is_free(r, start)).expect("some register is free"));
+                let r = r.unwrap_or_else(|| self.first_free(start));
                 let reg = self.take(r, end + 1);
                 self.reg[param.0 as usize] = Some(reg);
                 params.push(reg);
