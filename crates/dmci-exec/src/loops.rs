@@ -13,7 +13,7 @@ mod steady;
 
 use crate::block::{Frame, STAYED};
 use crate::native::{Compiled, NativeSpace};
-use crate::plan::{LoopStep, LoopStepKind, Plan, RowRange, Slot};
+use crate::plan::{self, LoopStep, LoopStepKind, Plan, RowRange, Slot};
 use crate::words::Words;
 use ahead::Ahead;
 use dmci_ops::linalg::Scratch;
@@ -46,7 +46,7 @@ fn height(ranges: &[RowRange]) -> usize {
 
 /// The rows of ranges one after the other.
 fn rows_of(ranges: &[RowRange]) -> impl Iterator<Item = usize> + '_ {
-    ranges.iter().flat_map(|&(first, count)| (first..first + count).map(|s| s as usize))
+    plan::rows_of(ranges).map(|s| s as usize)
 }
 
 /// Takes the states of a loop from its history into some rows, with the bits that operations give.
@@ -98,12 +98,17 @@ impl LoopSpace {
     /// Takes rows from outside, for the first lanes in their order.
     fn load(&mut self, to: &[RowRange], outside: &[u64], from: &[RowRange], width: usize, n: usize) {
         for (d, s) in rows_of(to).zip(rows_of(from)) {
-            let (row, source) = (&mut self.rows[d * width..], &outside[s * width..(s + 1) * width]);
-            if self.in_order {
-                row[..n].copy_from_slice(&source[..n]);
-            } else {
-                row.iter_mut().zip(&self.lanes[..n]).for_each(|(slot, &lane)| *slot = source[lane as usize]);
-            }
+            self.load_row(d, &outside[s * width..(s + 1) * width], width, n);
+        }
+    }
+
+    /// Takes a row of all lanes, for the first ones in their order.
+    fn load_row(&mut self, d: usize, source: &[u64], width: usize, n: usize) {
+        let row = &mut self.rows[d * width..][..n];
+        if self.in_order {
+            row.copy_from_slice(&source[..n]);
+        } else {
+            row.iter_mut().zip(&self.lanes).for_each(|(slot, &lane)| *slot = source[lane as usize]);
         }
     }
 
@@ -319,12 +324,7 @@ impl Back<'_, '_> {
         let live = |round: usize| rounds_at.partition_point(|&r| r > round);
         let n = live(rounds.start);
         for (r, s) in rows_of(forward.state()).enumerate() {
-            let (row, source) = (&mut before.rows[s * width..], &mark[r * width..]);
-            if before.in_order {
-                row[..n].copy_from_slice(&source[..n]);
-            } else {
-                row.iter_mut().zip(&before.lanes[..n]).for_each(|(slot, &lane)| *slot = source[lane as usize]);
-            }
+            before.load_row(s, &mark[r * width..], width, n);
         }
         let words = height(forward.state()) * width;
         states.ensure(rounds.len() * words);

@@ -144,6 +144,11 @@ impl Slots {
 /// A value as rows of the workspace: the first of them, and how many.
 pub(crate) type RowRange = (Slot, u32);
 
+/// The rows of ranges one after the other.
+pub(crate) fn rows_of(ranges: &[RowRange]) -> impl Iterator<Item = Slot> + '_ {
+    ranges.iter().flat_map(|&(first, count)| first..first + count)
+}
+
 /// A loop: a plan for one round, with its state and the values that rounds share in rows of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LoopStep {

@@ -4,7 +4,7 @@
 //! an adjoint already. A counter that begins with a known number and changes by a known one needs no work in any lane:
 //! the round in which a test of it turns out differently is known beforehand. Neither changes what lanes compute.
 
-use crate::plan::{LoopStep, LoopStepKind, RowRange, Slot, Step};
+use crate::plan::{LoopStep, LoopStepKind, Slot, Step, rows_of};
 use dmci_ops::{INT_LIMIT, MAX_ARITY, Op, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -52,10 +52,6 @@ enum Meaning {
         holds: u64,
         fails: u64,
     },
-}
-
-fn rows_of(ranges: &[RowRange]) -> impl Iterator<Item = Slot> + '_ {
-    ranges.iter().flat_map(|&(first, count)| first..first + count)
 }
 
 /// The row that a step writes and those that it reads, if it is a plain operation.

@@ -12,7 +12,7 @@ use super::encode::*;
 use super::ir::{Action, BLEND, Home, Instruction, NONE, UNORDERED, Value};
 use super::run::NativeSpace;
 use crate::loops::Steady;
-use crate::plan::{LoopStep, LoopStepKind, RowRange, Slot};
+use crate::plan::{LoopStep, LoopStepKind, Slot, rows_of};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -43,10 +43,6 @@ pub(super) struct RoundsCode {
     history: usize,
     /// Instructions on vectors in a round.
     pub vectors: usize,
-}
-
-fn rows_of(ranges: &[RowRange]) -> impl Iterator<Item = Slot> + '_ {
-    ranges.iter().flat_map(|&(first, count)| first..first + count)
 }
 
 impl<'a> Rounds<'a> {

@@ -194,10 +194,7 @@ pub(super) fn log_in_two<A: Arith>(a: &mut A, x: A::V) -> (A::V, A::V) {
     let rest = a.fnma(s, below_low, rest);
     let s_low = a.mul(rest, inverse);
     // s^2 in two parts.
-    let z = a.mul(s, s);
-    let minus = a.real(-0.0);
-    let minus_z = a.sub(minus, z);
-    let z_low = a.fma(s, s, minus_z);
+    let [z, z_low] = a.product_in_two(s, s);
     let twice = a.add(s, s);
     let z_low = a.fma(twice, s_low, z_low);
     // The series behind 2 s: p = 2/3 + z q, in two parts.
@@ -205,37 +202,24 @@ pub(super) fn log_in_two<A: Arith>(a: &mut A, x: A::V) -> (A::V, A::V) {
     let q = a.polynomial(z, z2, &AFTER_CUBIC);
     let (c, c_low) = (a.real(2.0 / 3.0), a.real(3.700743415417188e-17));
     let t = a.mul(z, q);
-    let p = a.add(c, t);
-    let p_low = a.sub(c, p);
-    let p_low = a.add(p_low, t);
+    let [p, p_low] = a.ordered_sum(c, t);
     let p_low = a.add(p_low, c_low);
     // z p, in two parts, then s z p.
-    let w = a.mul(z, p);
-    let minus_w = a.sub(minus, w);
-    let w_low = a.fma(z, p, minus_w);
+    let [w, w_low] = a.product_in_two(z, p);
     let w_low = a.fma(z, p_low, w_low);
     let w_low = a.fma(z_low, p, w_low);
-    let v = a.mul(s, w);
-    let minus_v = a.sub(minus, v);
-    let v_low = a.fma(s, w, minus_v);
+    let [v, v_low] = a.product_in_two(s, w);
     let v_low = a.fma(s, w_low, v_low);
     let v_low = a.fma(s_low, w, v_low);
     // 2 s + v.
-    let top = a.add(twice, v);
-    let lost = a.sub(twice, top);
-    let lost = a.add(lost, v);
+    let [top, lost] = a.ordered_sum(twice, v);
     let twice_low = a.add(s_low, s_low);
     let low = a.add(twice_low, v_low);
     let low = a.add(low, lost);
     // k ln(2) + that: k LN2_HIGH is exact.
     let (ln2, ln2_low) = (a.real(LN2_HIGH), a.real(LN2_LOW));
     let first = a.mul(k, ln2);
-    let high = a.add(first, top);
-    let back = a.sub(high, first);
-    let other = a.sub(high, back);
-    let other = a.sub(first, other);
-    let lost = a.sub(top, back);
-    let lost = a.add(lost, other);
+    let [high, lost] = a.sum_in_two(first, top);
     let low = a.add(low, lost);
     let low = a.fma(k, ln2_low, low);
     (high, low)
@@ -247,10 +231,7 @@ pub(super) fn log_in_two<A: Arith>(a: &mut A, x: A::V) -> (A::V, A::V) {
 pub fn pow<A: Arith>(a: &mut A, x: A::V, y: A::V) -> A::V {
     let size = a.abs(x);
     let (high, low) = log_in_two(a, size);
-    let product = a.mul(y, high);
-    let minus = a.real(-0.0);
-    let minus_product = a.sub(minus, product);
-    let rest = a.fma(y, high, minus_product);
+    let [product, rest] = a.product_in_two(y, high);
     let rest = a.fma(y, low, rest);
     let power = exp_of_sum(a, product, rest);
     // An odd power of a negative number is negative, one that is no integer is not a number.
