@@ -25,8 +25,8 @@ if ! command -v valgrind >/dev/null; then
 fi
 
 # The same packages as in scripts/test.sh, so that nothing is built twice. How crates are cut into units of compilation
-# changes what is inlined, and counts by a tenth: here as it is by default.
-export CARGO_INCREMENTAL=1
+# changes what is inlined, and counts by a tenth: here as it is there.
+export CARGO_INCREMENTAL=0
 cargo build --quiet --profile test --workspace --exclude dmci-sample --example counts
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -20,6 +20,9 @@ case "${1:-}" in
   *) sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
+# Nothing is built twice here: what incremental builds keep for the next one would only take time and disk.
+export CARGO_INCREMENTAL=0
+
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
