@@ -195,7 +195,6 @@ impl<'a> Emitter<'a> {
             }
             Action::WithByte(op, byte) => self.two_operands(op, Some(byte), d, a, b),
             Action::Unary(op, byte) => {
-                self.bring_if_useful(a, &all);
                 let from = self.places(a);
                 let group = self.result(d, &all);
                 for (copy, &from) in from.iter().enumerate().take(self.interleave) {
@@ -214,7 +213,6 @@ impl<'a> Emitter<'a> {
             Action::Blend(op) => {
                 self.bring(a, &all);
                 self.bring(c, &all);
-                self.bring_if_useful(b, &all);
                 let [mask, set, other] = [a, b, c].map(|v| self.places(v));
                 let group = self.result(d, &all);
                 for copy in 0..self.interleave {
@@ -224,7 +222,6 @@ impl<'a> Emitter<'a> {
             }
             Action::Fused { negated } => self.fused(d, a, b, c, negated),
             Action::Single => {
-                self.bring_if_useful(a, &all);
                 let from = self.places(a);
                 let group = self.result(d, &all);
                 for (copy, &from) in from.iter().enumerate().take(self.interleave) {
@@ -328,7 +325,6 @@ impl<'a> Emitter<'a> {
 
     fn two_operands(&mut self, op: Opcode, byte: Option<u8>, d: Value, a: Value, b: Value) {
         self.bring(a, &[a, b]);
-        self.bring_if_useful(b, &[a, b]);
         let (first, last) = (self.places(a), self.places(b));
         let group = self.result(d, &[a, b]);
         for copy in 0..self.interleave {

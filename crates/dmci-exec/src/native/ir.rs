@@ -1,9 +1,9 @@
 //! Vector instructions in single assignment, and the arithmetic that kernels are written in as a way
 //! to make them.
 
-use super::encode::{Opcode, plain};
+use super::encode::{LOAD, Opcode, plain};
 use dmci_ops::Op;
-use dmci_ops::arith::{Arith, Slow};
+use dmci_ops::arith::{Arith, SIGN, Slow};
 use rustc_hash::FxHashMap;
 
 /// A vector of lanes.
@@ -101,6 +101,8 @@ pub(super) struct Builder {
     /// Values are eight single-precision numbers instead of four of double precision.
     pub packed: bool,
     known: FxHashMap<(u64, [Value; 3]), Value>,
+    /// Values whose sign was changed, and what they were before.
+    pub opposites: FxHashMap<Value, Value>,
 }
 
 /// What makes two instructions equal, besides operands; `None` if they must not be merged.
@@ -153,6 +155,16 @@ impl Builder {
         self.value(Home::Row(row))
     }
 
+    /// Whether a value is found in the row of another slot.
+    pub fn is_in_row(&self, v: Value, slot: u32) -> bool {
+        matches!(self.homes[v.0 as usize], Home::Row(row) if row != slot)
+    }
+
+    /// The same value, wherever it is.
+    pub fn copied(&mut self, v: Value) -> Value {
+        self.push(Action::Unary(LOAD, None), &[v])
+    }
+
     /// The number that a value is in all lanes, if that is known.
     pub fn constant(&self, v: Value) -> Option<f64> {
         match self.homes[v.0 as usize] {
@@ -183,6 +195,7 @@ impl Builder {
     /// Forgets what was made: it is not at hand behind this point.
     pub fn forget(&mut self) {
         self.known.clear();
+        self.opposites.clear();
     }
 
     /// An instruction without a result.
@@ -315,6 +328,9 @@ impl Arith for Builder {
         self.binary(plain(0x54), true, a, b)
     }
     fn or(&mut self, a: Value, b: Value) -> Value {
+        // A number and its opposite are the same below the sign: so are kernels that begin with that.
+        let sign = matches!(self.homes[b.0 as usize], Home::Constant(n) if self.constants[n as usize] == SIGN);
+        let a = self.opposites.get(&a).copied().filter(|_| sign).unwrap_or(a);
         self.binary(plain(0x56), true, a, b)
     }
     fn xor(&mut self, a: Value, b: Value) -> Value {

@@ -20,6 +20,8 @@ pub(super) struct Lowering<'a> {
     /// In a round of a loop under way, rows that have reals; what is not a number need not have the bits of any
     /// operation there.
     reals: Option<&'a FxHashSet<Slot>>,
+    /// Results go to rows as soon as they are there, and rows are used again.
+    rows_change: bool,
     leaf_rows: u32,
     output_rows: u32,
     /// Where leaves and results are, if not in rows.
@@ -45,6 +47,7 @@ impl<'a> Lowering<'a> {
             builder: Builder::new(packed),
             values: vec![(0, Formed { value: NONE, form: Form::Bits }); plan.slots],
             line: 1,
+            rows_change: exported.contains(&true),
             exported,
             reals: None,
             leaf_rows: leaf_rows as u32,
@@ -67,6 +70,7 @@ impl<'a> Lowering<'a> {
         self.next_line();
         self.exported = steady.ends();
         self.reals = Some(&steady.reals);
+        self.rows_change = false;
         steady.steps.iter().enumerate().for_each(|(i, step)| self.step(i, step));
         self.builder.real(f64::NAN);
     }
@@ -153,7 +157,11 @@ impl<'a> Lowering<'a> {
         Formed { value, form: if real { Form::Real } else { Form::Bits } }
     }
 
-    fn set(&mut self, step: usize, slot: Slot, x: Formed) {
+    fn set(&mut self, step: usize, slot: Slot, mut x: Formed) {
+        if self.rows_change && self.builder.is_in_row(x.value, slot) {
+            // Another name for what is in a row, which something else may be put into.
+            x.value = self.builder.copied(x.value);
+        }
         if let Some(waiting) = self.waiting.get_mut(slot as usize) {
             *waiting = None;
         }

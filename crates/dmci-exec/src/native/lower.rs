@@ -71,7 +71,9 @@ impl Builder {
             return x;
         }
         let sign = self.bits(SIGN);
-        Formed { value: self.xor(x.value, sign), form: Form::Real }
+        let value = self.xor(x.value, sign);
+        self.opposites.insert(value, x.value);
+        Formed { value, form: Form::Real }
     }
 
     /// An operation that takes operands of either sign: what it is instead, and the form of its result.
@@ -80,6 +82,8 @@ impl Builder {
         let negated = |x: Formed| x.form == Form::Negated;
         let form = if negated(a) != negated(b) { Form::Negated } else { Form::Real };
         match op {
+            Op::Mul if self.is_one(a.value) => (b.value, form),
+            Op::Mul if self.is_one(b.value) => (a.value, form),
             Op::Mul => (self.mul(a.value, b.value), form),
             Op::Div => (self.divided(a.value, b.value), form),
             Op::Add if negated(a) && !negated(b) => (self.sub(b.value, a.value), Form::Real),
@@ -333,6 +337,10 @@ impl Builder {
             }
             _ => self.div(a, b),
         }
+    }
+
+    fn is_one(&self, x: Value) -> bool {
+        self.constant(x) == Some(1.0)
     }
 
     fn nothing_if_zero(&mut self, weight: Value, x: Value) -> Value {

@@ -2,7 +2,8 @@
 //!
 //! Each value has a group of as many registers as vectors are interleaved. If none is free, the value
 //! whose next use is furthest away goes to memory (Belady's rule); a value that has a home in memory,
-//! such as a constant, is only forgotten.
+//! such as a constant, is only forgotten. Instructions read their last operand from there: it is brought into
+//! registers only where it has to be.
 
 use super::emit::{Emitter, NO_GROUP, NO_USE, SPILLS_AT, VECTOR};
 use super::encode::{LOAD, Place, R15, RBP, RBX, STORE};
@@ -114,21 +115,6 @@ impl Emitter<'_> {
         let group = self.take(v, self.mask_of(operands));
         for copy in 0..self.interleave {
             self.code.vector(LOAD, self.register(group, copy), 0, self.home(home, copy), None);
-        }
-    }
-
-    /// Brings a value into registers if that pays, since it will be used again soon.
-    pub(super) fn bring_if_useful(&mut self, v: Value, operands: &[Value]) {
-        let i = v.0 as usize;
-        let constant = matches!(self.homes[i], Home::Constant(_));
-        if self.group_of[i] != NO_GROUP || self.is_dying(v) || constant {
-            return;
-        }
-        let keep = self.mask_of(operands);
-        let room = self.free & !keep != 0
-            || self.victim(keep).is_some_and(|victim| self.next[victim.0 as usize] > self.next[i]);
-        if room {
-            self.bring(v, operands);
         }
     }
 
