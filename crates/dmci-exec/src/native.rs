@@ -11,6 +11,7 @@ mod line;
 mod lists;
 mod lower;
 mod one;
+mod order;
 mod packed;
 mod registers;
 mod rounds;

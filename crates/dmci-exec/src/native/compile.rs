@@ -4,6 +4,7 @@ use super::emit::{Emitter, SPILLS_AT};
 use super::ir::{Builder, NONE};
 use super::line::Lowering;
 use super::lists::Layout;
+use super::order::ordered;
 use super::rounds::{Rounds, RoundsCode};
 use super::run::FEW;
 use crate::loops::Steady;
@@ -82,8 +83,8 @@ impl Compiled {
         let strides = layout.map_or(&[][..], |l| &l.strides);
         let choices: &[usize] = match lowered.length() {
             _ if lanes <= FEW => &[1],
-            0..600 => &[2, 4],
-            600..2500 => &[1, 2],
+            0..SHORT => &[2, 4],
+            SHORT..2500 => &[1, 2],
             // Long code comes from far away: the less there is of it, the better.
             _ => &[1],
         };
@@ -91,7 +92,11 @@ impl Compiled {
         let mut best: Option<(f64, Emitted)> = None;
         // Values that stay in registers leave fewer of them for everything else.
         let residents: &[usize] = if rounds.is_some() { &[16, 4, 0] } else { &[0] };
-        for (&interleave, &resident) in choices.iter().flat_map(|i| residents.iter().map(move |r| (i, r))) {
+        // Another order pays where there are few registers, if it does.
+        let reordered = (lanes > FEW && rounds.is_none() && lowered.length() < SHORT).then(|| lowered.reordered());
+        let orders = || std::iter::once(&lowered).chain(&reordered);
+        let choices = choices.iter().flat_map(|&i| residents.iter().map(move |&r| (i, r)));
+        for ((interleave, resident), lowered) in choices.flat_map(|c| orders().map(move |lowered| (c, lowered))) {
             let rounds = rounds.as_ref().map(|rounds| (rounds, resident));
             let emitted = lowered.emit(plan.single, strides, width_for(lanes), interleave, rounds);
             let cost = cost(&emitted, chain);
@@ -173,6 +178,9 @@ struct Emitted {
     rounds: Option<RoundsCode>,
 }
 
+/// Instructions below which code is short: lanes beside each other make up for what it waits for.
+const SHORT: usize = 600;
+
 /// Instructions that a processor looks at together, and does in a cycle, from its cache of decoded
 /// instructions or not.
 const WINDOW: f64 = 224.0;
@@ -250,6 +258,16 @@ impl Lowered {
         });
         let (spills, lanes) = (emitter.spills as usize, emitter.lanes);
         Emitted { bytes: emitter.code.bytes, parts, spills, lanes, interleave, vectors, rounds }
+    }
+
+    /// The same, each piece in an order that needs fewer registers.
+    fn reordered(&self) -> Lowered {
+        let mut builder = self.builder.clone();
+        for (_, range) in &self.pieces {
+            let line = &mut builder.instructions[range.clone()];
+            line.copy_from_slice(&ordered(&self.builder.instructions[range.clone()], &self.builder.homes));
+        }
+        Lowered { builder, pieces: self.pieces.clone(), round: self.round.clone() }
     }
 
     /// Instructions that are run again and again.

@@ -79,6 +79,14 @@ pub(super) struct Instruction {
     pub operands: [Value; 4],
 }
 
+impl Instruction {
+    /// Its operands, each once.
+    pub fn distinct_operands(&self) -> impl Iterator<Item = Value> {
+        let operands = self.operands;
+        (0..4).filter(move |&k| operands[k] != NONE && !operands[..k].contains(&operands[k])).map(move |k| operands[k])
+    }
+}
+
 /// Where a value can be found if it is in no register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Home {
@@ -89,7 +97,7 @@ pub(super) enum Home {
 }
 
 /// Instructions under construction.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Builder {
     pub instructions: Vec<Instruction>,
     /// By value.
