@@ -72,6 +72,7 @@ impl Vm {
             why_parted: None,
             joins: false,
             loops: false,
+            early_loops: false,
             recording: None,
             cancel: Cancel::default(),
             procedure_names: image.procedure_names.clone(),

@@ -52,6 +52,8 @@ pub struct Recording {
     pub(crate) parted: FxHashMap<u64, u32>,
     /// Decisions whose arms are being tried.
     pub(crate) trying: Vec<u64>,
+    /// A loop was found behind many of its rounds.
+    pub late_loop: bool,
     /// Heads of loops.
     pub(crate) heads: FxHashMap<u64, HeadState>,
     time: u64,

@@ -36,6 +36,8 @@ pub struct World {
     pub joins: bool,
     /// Rounds of a loop are recorded once where that can be.
     pub loops: bool,
+    /// They are taken for a loop as soon as they can be, though there may be few of them.
+    pub early_loops: bool,
     /// Something waits for its place in the text.
     pub(crate) placing: bool,
     /// Everything that is recorded is given its place, and what becomes of decisions is noted.

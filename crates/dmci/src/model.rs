@@ -29,7 +29,7 @@ use dmci_vm::traced::Choices;
 use lanes::{Call, Work};
 use printed::Printed;
 use source::Lanes;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, RwLock};
 use store::Store;
 
@@ -194,6 +194,8 @@ pub struct Model {
     /// How often paths were added or given up.
     changes: AtomicU64,
     recordings: AtomicU64,
+    /// Recordings look for loops from their first rounds on, since one has found a long one.
+    early_loops: AtomicBool,
     calls: AtomicU64,
     hits: AtomicU64,
     /// Calls for one lane that ran on the path of the call before: they are not in `calls` and `hits`.
@@ -242,6 +244,7 @@ impl Model {
             paths: RwLock::default(),
             changes: AtomicU64::new(0),
             recordings: AtomicU64::new(0),
+            early_loops: AtomicBool::new(false),
             calls: AtomicU64::new(0),
             hits: AtomicU64::new(0),
             singles: AtomicU64::new(0),

@@ -81,26 +81,27 @@ impl Compiled {
         let lowered = Lowered::new(plan, [leaf_rows, output_rows], results, layout, steady);
         let guarded = plan.steps.iter().any(|step| matches!(step, Step::Guard { .. }));
         let strides = layout.map_or(&[][..], |l| &l.strides);
+        let chain = lowered.chain();
         let choices: &[usize] = match lowered.length() {
             _ if lanes <= FEW => &[1],
             0..SHORT => &[2, 4],
             SHORT..2500 => &[1, 2],
-            // Long code comes from far away: the less there is of it, the better.
+            // Long code comes from far away: the less there is of it, the better, unless it is waited for.
+            length if chain > length as f64 => &[1, 2],
             _ => &[1],
         };
-        let chain = lowered.chain();
         let mut best: Option<(f64, Emitted)> = None;
         // Values that stay in registers leave fewer of them for everything else.
         let residents: &[usize] = if rounds.is_some() { &[16, 4, 0] } else { &[0] };
         // Another order pays where there are few registers, if it does.
-        let reordered = (lanes > FEW && rounds.is_none() && lowered.length() < SHORT).then(|| lowered.reordered());
+        let reordered = (lanes > FEW && lowered.length() < SHORT).then(|| lowered.reordered());
         let orders = || std::iter::once(&lowered).chain(&reordered);
         let choices = choices.iter().flat_map(|&i| residents.iter().map(move |&r| (i, r)));
         for ((interleave, resident), lowered) in choices.flat_map(|c| orders().map(move |lowered| (c, lowered))) {
             let rounds = rounds.as_ref().map(|rounds| (rounds, resident));
             let emitted = lowered.emit(plan.single, strides, width_for(lanes), interleave, rounds);
             let cost = cost(&emitted, chain);
-            if best.as_ref().is_none_or(|b| cost < 0.97 * b.0) {
+            if best.as_ref().is_none_or(|b| cost < 0.99 * b.0) {
                 best = Some((cost, emitted));
             }
         }
@@ -263,7 +264,7 @@ impl Lowered {
     /// The same, each piece in an order that needs fewer registers.
     fn reordered(&self) -> Lowered {
         let mut builder = self.builder.clone();
-        for (_, range) in &self.pieces {
+        for range in self.pieces.iter().map(|piece| &piece.1).chain([&self.round]) {
             let line = &mut builder.instructions[range.clone()];
             line.copy_from_slice(&ordered(&self.builder.instructions[range.clone()], &self.builder.homes));
         }

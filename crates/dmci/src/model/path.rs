@@ -214,13 +214,23 @@ impl Model {
     /// Walks the program for one lane.
     pub(super) fn record(&self, params: &[f64], row: &[Datum], choices: Choices) -> Walk {
         let interpreter = Interpreter::shared();
-        let mut vm = match interpreter.machine(&self.options.run) {
-            Ok(vm) => vm,
-            Err(report) => return Walk::Failed(Box::new(Failure { report, output: String::new() }), None),
-        };
-        vm.world.choices = choices;
         self.recordings.fetch_add(1, Ordering::Relaxed);
-        let result = self.walk(&mut vm, params, row).map_err(|mut diagnostics| {
+        let (mut vm, result) = loop {
+            let mut vm = match interpreter.machine(&self.options.run) {
+                Ok(vm) => vm,
+                Err(report) => return Walk::Failed(Box::new(Failure { report, output: String::new() }), None),
+            };
+            vm.world.choices = choices;
+            let result = self.walk(&mut vm, params, row);
+            let late_loop = vm.world.recording.as_ref().is_some_and(|recording| recording.late_loop);
+            // Its first rounds are on the tape one by one: it is walked again, to have all of them in the loop.
+            if result.is_ok() && late_loop && !self.early_loops.swap(true, Ordering::Relaxed) {
+                interpreter.recycle(vm);
+                continue;
+            }
+            break (vm, result);
+        };
+        let result = result.map_err(|mut diagnostics| {
             crate::suggest::add_help(&vm, &self.program, &mut diagnostics);
             Report { diagnostics, sources: vm.world.heap.sources.clone() }
         });
@@ -272,6 +282,7 @@ impl Model {
         vm.world.start_recording(crate::gradient::TAPE_LIMIT);
         vm.world.joins = self.options.joins;
         vm.world.loops = self.options.loops;
+        vm.world.early_loops = self.early_loops.load(Ordering::Relaxed);
         if self.options.explain {
             vm.world.explain();
         }
