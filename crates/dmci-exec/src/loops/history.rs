@@ -4,14 +4,15 @@ use super::{height, rows_of};
 use crate::plan::RowRange;
 use crate::words::Words;
 
-/// Words of the states of successive rounds that are kept at once.
-pub(super) const BUFFER_WORDS: usize = 1 << 16;
+/// Words of the states of successive rounds that are kept at once: they should stay in the second cache.
+pub(super) const BUFFER_WORDS: usize = 1 << 15;
 
 /// Rounds between marks, at first and at most.
 const MOST_BETWEEN: usize = 4096;
 
-/// Marks are thinned out if there are more of them than rounds between them, and more than this.
+/// Marks are thinned out if there are more of them than this, and than so many for each round between two.
 const FEW_MARKS: usize = 64;
+const MARKS_PER_ROUND: usize = 8;
 
 /// The states of a loop at the start of its rounds.
 #[derive(Debug, Default)]
@@ -54,7 +55,7 @@ impl History {
         }
         let words = height(state) * width;
         let count = self.marks.len() / words.max(1);
-        if count > self.every.max(FEW_MARKS) {
+        if count > (MARKS_PER_ROUND * self.every).max(FEW_MARKS) {
             for m in 1..count.div_ceil(2) {
                 self.marks.copy_within(2 * m * words..(2 * m + 1) * words, m * words);
             }
