@@ -338,6 +338,8 @@ impl Back<'_, '_> {
             }
             if round + 1 < rounds.end {
                 let n = live(round + 1);
+                // Code has run over places behind the lanes of later rounds, too.
+                before.failed[..n].fill(STAYED);
                 before.round(forward, self.code.1, width, n, self.frame.scratch);
                 before.advance(forward, width, n);
             }

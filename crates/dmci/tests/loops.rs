@@ -151,3 +151,30 @@ fn states_change_places_from_round_to_round() {
         assert_eq!(first_difference(&flat.gradients, &found.gradients), None, "gradients of {text}");
     }
 }
+
+/// On the way back, lanes with fewer rounds join behind marks: rounds that are done again for others before must not
+/// have left anything behind where these are.
+#[test]
+fn lanes_join_a_loop_around_a_loop_on_the_way_back() {
+    let text = "(define m 0.0) (define p 0.0) (define c 0)
+                (define (inverse i)
+                  (let loop ((i i) (f 0.5) (r 0.0))
+                    (if (= i 0) r (loop (quotient i 2) (/ f 2) (+ r (* f (remainder i 2)))))))
+                (let loop ((i 0))
+                  (when (< i n)
+                    (set! c (+ c 1))
+                    (set! m (+ (* 0.5 m) (* a (inverse c))))
+                    (set! p (+ p (- (* x m) (* 0.1 b p))))
+                    (loop (+ i 1))))
+                p";
+    let rounds = [5, 20, 60, 100, 400, 399, 1, 0, 250, 260];
+    let run = |loops: bool| {
+        let model =
+            Model::new(Program::new(text), &["a", "b"], &["x", "n"], ModelOptions { loops, ..ModelOptions::default() });
+        let columns = [Column::Reals(uniform(rounds.len(), 3)), Column::Data(rounds.map(Datum::Integer).to_vec())];
+        model.evaluate(&[0.4, 1.5], &columns, Want::Gradients).unwrap()
+    };
+    let (flat, found) = (run(false), run(true));
+    assert_eq!(first_difference(&flat.values, &found.values), None);
+    assert_eq!(first_difference(&flat.gradients, &found.gradients), None);
+}
