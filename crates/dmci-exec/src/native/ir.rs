@@ -163,9 +163,12 @@ impl Builder {
         self.value(Home::Row(row))
     }
 
-    /// Whether a value is found in the row of another slot.
-    pub fn is_in_row(&self, v: Value, slot: u32) -> bool {
-        matches!(self.homes[v.0 as usize], Home::Row(row) if row != slot)
+    /// The row that a value is found in, if it was in one from the start.
+    pub fn row_of(&self, v: Value) -> Option<u32> {
+        match self.homes[v.0 as usize] {
+            Home::Row(row) => Some(row),
+            _ => None,
+        }
     }
 
     /// The same value, wherever it is.

@@ -158,8 +158,8 @@ impl<'a> Lowering<'a> {
     }
 
     fn set(&mut self, step: usize, slot: Slot, mut x: Formed) {
-        if self.rows_change && self.builder.is_in_row(x.value, slot) {
-            // Another name for what is in a row, which something else may be put into.
+        if self.rows_change && self.builder.row_of(x.value).is_some_and(|row| row < self.leaf_rows) {
+            // Another name for what is in the row of a slot, which something else may be put into.
             x.value = self.builder.copied(x.value);
         }
         if let Some(waiting) = self.waiting.get_mut(slot as usize) {

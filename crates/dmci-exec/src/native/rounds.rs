@@ -139,10 +139,7 @@ impl Emitter<'_> {
     /// Decides what is in registers from round to round, and what is done with the state at the end.
     fn round(&mut self, range: Range<usize>, rounds: &Rounds<'_>, resident: usize) -> Round {
         let all = &self.builder.instructions[range];
-        let row_of = |v: Value| match self.builder.homes[v.0 as usize] {
-            Home::Row(row) if !self.past.contains(&row) => Some(row),
-            _ => None,
-        };
+        let row_of = |v: Value| self.builder.row_of(v).filter(|row| !self.past.contains(row));
         let mut uses: FxHashMap<Value, usize> = FxHashMap::default();
         for v in all.iter().flat_map(|i| i.operands).filter(|v| *v != NONE) {
             *uses.entry(v).or_default() += 1;
