@@ -94,7 +94,7 @@ impl Compiled {
         // Values that stay in registers leave fewer of them for everything else.
         let residents: &[usize] = if rounds.is_some() { &[16, 4, 0] } else { &[0] };
         // Another order pays where there are few registers, if it does.
-        let reordered = (lanes > FEW && lowered.length() < SHORT).then(|| lowered.reordered());
+        let reordered = if lanes > FEW && lowered.length() < SHORT { lowered.reordered() } else { None };
         let orders = || std::iter::once(&lowered).chain(&reordered);
         let choices = choices.iter().flat_map(|&i| residents.iter().map(move |&r| (i, r)));
         for ((interleave, resident), lowered) in choices.flat_map(|c| orders().map(move |lowered| (c, lowered))) {
@@ -234,6 +234,7 @@ impl Lowered {
             lowering.round(steady);
         }
         let round = end..lowering.builder.instructions.len();
+        lowering.builder.forget();
         Lowered { builder: lowering.builder, pieces, round }
     }
 
@@ -261,14 +262,19 @@ impl Lowered {
         Emitted { bytes: emitter.code.bytes, parts, spills, lanes, interleave, vectors, rounds }
     }
 
-    /// The same, each piece in an order that needs fewer registers.
-    fn reordered(&self) -> Lowered {
-        let mut builder = self.builder.clone();
-        for range in self.pieces.iter().map(|piece| &piece.1).chain([&self.round]) {
-            let line = &mut builder.instructions[range.clone()];
-            line.copy_from_slice(&ordered(&self.builder.instructions[range.clone()], &self.builder.homes));
+    /// The same, each piece in an order that needs fewer registers, if any has one.
+    fn reordered(&self) -> Option<Lowered> {
+        let ranges = self.pieces.iter().map(|piece| &piece.1).chain([&self.round]);
+        let of_piece = |range: &Range<usize>| ordered(&self.builder.instructions[range.clone()], &self.builder.homes);
+        let orders: Vec<_> = ranges.filter_map(|range| Some((range.clone(), of_piece(range)?))).collect();
+        if orders.is_empty() {
+            return None;
         }
-        Lowered { builder, pieces: self.pieces.clone(), round: self.round.clone() }
+        let mut builder = self.builder.clone();
+        for (range, order) in orders {
+            builder.instructions[range].copy_from_slice(&order);
+        }
+        Some(Lowered { builder, pieces: self.pieces.clone(), round: self.round.clone() })
     }
 
     /// Instructions that are run again and again.

@@ -13,17 +13,19 @@ const WINDOW: u32 = 256;
 /// A value that was made longer ago than this many instructions is in memory, and leaves no register.
 const NEAR: u32 = 48;
 
-/// The instructions in their new order.
-pub(super) fn ordered(instructions: &[Instruction], homes: &[Home]) -> Vec<Instruction> {
+/// The instructions in their new order, if it is one.
+pub(super) fn ordered(instructions: &[Instruction], homes: &[Home]) -> Option<Vec<Instruction>> {
     let mut line = Line::new(instructions, homes);
     let mut result = Vec::with_capacity(instructions.len());
     let mut next: Vec<u32> = Vec::new();
+    let mut moved = false;
     for first in 0..instructions.len() as u32 {
         next.push(first);
         while let Some(i) = next.pop() {
             if line.is_done(i) || i != first && !line.makes_room(i) {
                 continue;
             }
+            moved |= i as usize != result.len();
             result.push(instructions[i as usize]);
             line.take(i);
             let followers = line.follow(i);
@@ -31,13 +33,13 @@ pub(super) fn ordered(instructions: &[Instruction], homes: &[Home]) -> Vec<Instr
             next.extend(ready.filter(|&f| f < first + WINDOW));
         }
     }
-    result
+    moved.then_some(result)
 }
 
 /// A straight line of instructions, and what waits for what.
 struct Line<'a> {
     instructions: &'a [Instruction],
-    /// By instruction, how many others must come before it; none and done is the largest number.
+    /// By instruction, how many others must come before it; `DONE` behind it.
     waits: Vec<u32>,
     /// Those that wait for an instruction, one instruction after the other, and where those of each begin.
     followers: Vec<u32>,
