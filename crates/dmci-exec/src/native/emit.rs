@@ -332,66 +332,58 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// One operand is overwritten: one that dies if there is one, else a copy.
+    /// One operand is overwritten: one that dies if there is one, else a copy. Another one can stay in memory.
     fn fused(&mut self, d: Value, a: Value, b: Value, c: Value, negated: bool) {
         let all = [a, b, c];
         let once = |v: Value| all.iter().filter(|o| **o == v).count() == 1;
         let resident = |this: &Self, v: Value| this.group_of[v.0 as usize] != NO_GROUP;
-        // At most one operand stays in memory: a constant, or one that is not used again.
-        let outside = |this: &Self, v: Value| !resident(this, v) && once(v);
-        let constant = |this: &Self, v: Value| matches!(this.homes[v.0 as usize], Home::Constant(_));
-        let candidates = || [c, b, a].into_iter().filter(|v| outside(self, *v));
-        let stays = candidates()
-            .find(|v| constant(self, *v))
-            .or_else(|| candidates().find(|v| self.is_dying(*v)))
-            .unwrap_or(NONE);
+        let overwritten = [c, a, b].into_iter().find(|&v| resident(self, v) && self.is_dying(v) && once(v));
+        let outside = |v: &Value| !resident(self, *v) && once(*v);
+        let target = overwritten.or_else(|| [c, a, b].into_iter().find(outside)).unwrap_or(c);
+        let stays = [c, b, a].into_iter().find(|v| *v != target && outside(v)).unwrap_or(NONE);
         for v in all {
-            if v != stays {
+            if v != stays && (v != target || !once(v)) {
                 self.bring(v, &all);
             }
         }
-        let dying = |this: &Self, v: Value| resident(this, v) && this.is_dying(v) && once(v);
         let [pa, pb, pc] = all.map(|v| self.places(v));
         let form = |base: u8| Opcode { map: 2, prefix: 1, wide: true, code: base + if negated { 4 } else { 0 } };
         let (by_132, by_213, by_231) = (form(0x98), form(0xA8), form(0xB8));
-        // The destination, the operand in the middle, the last one, and the form.
-        let overwritten = [c, a, b].into_iter().find(|v| dying(self, *v));
-        let target = overwritten.unwrap_or(if stays == NONE { c } else { stays });
-        let (op, middle, last) = match target {
-            t if t == c && b == stays => (by_231, pa, pb),
-            t if t == c => (by_231, pb, pa),
-            t if t == a && b == stays => (by_132, pc, pb),
-            t if t == a => (by_213, pb, pc),
-            _ if a == stays => (by_132, pc, pa),
-            _ => (by_213, pa, pc),
+        // The form, what the result is put over, the operand in the middle, the last one.
+        let (op, over, middle, last) = match target {
+            t if t == c && b == stays => (by_231, pc, pa, pb),
+            t if t == c => (by_231, pc, pb, pa),
+            t if t == a && b == stays => (by_132, pa, pc, pb),
+            t if t == a => (by_213, pa, pb, pc),
+            _ if a == stays => (by_132, pb, pc, pa),
+            _ => (by_213, pb, pa, pc),
         };
         let group = match overwritten {
-            Some(v) => {
-                let group = self.group_of[v.0 as usize];
-                self.release(v);
-                self.free &= !(1 << group);
-                self.held[group as usize] = d;
-                self.group_of[d.0 as usize] = group;
-                group
-            }
-            None => {
-                let from = if target == c {
-                    pc
-                } else if target == a {
-                    pa
-                } else {
-                    pb
-                };
-                let group = self.take(d, self.mask_of(&all));
-                for (copy, &from) in from.iter().enumerate().take(self.interleave) {
-                    self.code.vector(LOAD, self.register(group, copy), 0, from, None);
-                }
-                group
-            }
+            Some(v) => self.replaced(v, d),
+            None => self.copied(d, &all, over),
         };
         for copy in 0..self.interleave {
             self.code.vector(op, self.register(group, copy), number(middle[copy]), last[copy], None);
         }
+    }
+
+    /// The registers of a value that dies, for another one.
+    fn replaced(&mut self, dies: Value, v: Value) -> u8 {
+        let group = self.group_of[dies.0 as usize];
+        self.release(dies);
+        self.free &= !(1 << group);
+        self.held[group as usize] = v;
+        self.group_of[v.0 as usize] = group;
+        group
+    }
+
+    /// Registers for a value, which begin with what is somewhere else.
+    fn copied(&mut self, v: Value, operands: &[Value], from: [Place; 4]) -> u8 {
+        let group = self.take(v, self.mask_of(operands));
+        for (copy, &from) in from.iter().enumerate().take(self.interleave) {
+            self.code.vector(LOAD, self.register(group, copy), 0, from, None);
+        }
+        group
     }
 
     fn usual(&mut self, d: Value, all: [Value; 4], slow: Slow) {
@@ -400,18 +392,9 @@ impl<'a> Emitter<'a> {
         self.bring(m, &all);
         let [from, mask, xs, ys] = [fast, m, x, y].map(|v| self.places(v));
         let group = if self.is_dying(fast) && x != fast && y != fast {
-            let group = self.group_of[fast.0 as usize];
-            self.release(fast);
-            self.free &= !(1 << group);
-            self.held[group as usize] = d;
-            self.group_of[d.0 as usize] = group;
-            group
+            self.replaced(fast, d)
         } else {
-            let group = self.take(d, self.mask_of(&all));
-            for (copy, &from) in from.iter().enumerate().take(self.interleave) {
-                self.code.vector(LOAD, self.register(group, copy), 0, from, None);
-            }
-            group
+            self.copied(d, &all, from)
         };
         for copy in 0..self.interleave {
             self.code.vector(SIGN_BITS, RAX, 0, mask[copy], None);
