@@ -65,8 +65,12 @@ impl Op {
     fn has_slow_arguments(self) -> bool {
         use Op::*;
         let powers = matches!(self, Pow | PowBase | PowExponent);
-        let elementary = matches!(self, Log | Log1p | Log2 | Log10 | Sin | Cos | Tan | Sinh | Asinh | Acosh | Atanh);
-        powers || elementary || matches!(self, Atan2 | Cbrt | Hypot | Gamma | Lgamma | Digamma | Polygamma)
+        let exponential = matches!(self, Exp | Sinh | Sigmoid | Softplus);
+        let elementary = matches!(self, Log | Log1p | Log2 | Log10 | Sin | Cos | Tan | Asinh | Acosh | Atanh);
+        powers
+            || exponential
+            || elementary
+            || matches!(self, Atan2 | Cbrt | Hypot | Gamma | Lgamma | Digamma | Polygamma)
     }
 
     #[cold]

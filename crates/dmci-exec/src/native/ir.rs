@@ -141,6 +141,8 @@ pub(super) const BLEND: Opcode = map3(0x4B);
 
 pub(super) const LESS: u8 = 0x11;
 pub(super) const LESS_EQUAL: u8 = 0x12;
+const GREATER_EQUAL: u8 = 0x1D;
+const GREATER: u8 = 0x1E;
 pub(super) const EQUAL: u8 = 0x00;
 pub(super) const UNORDERED: u8 = 0x03;
 
@@ -231,6 +233,14 @@ impl Builder {
     }
 
     pub fn compare(&mut self, how: u8, a: Value, b: Value) -> Value {
+        // Only the second operand can be in memory, where constants are.
+        let constant = |v: Value| matches!(self.homes[v.0 as usize], Home::Constant(_));
+        let mirrored = match how {
+            LESS => GREATER,
+            LESS_EQUAL => GREATER_EQUAL,
+            symmetric => symmetric,
+        };
+        let (how, a, b) = if constant(a) && !constant(b) { (mirrored, b, a) } else { (how, a, b) };
         self.push(Action::WithByte(self.sized(plain(0xC2)), how), &[a, b])
     }
 
