@@ -4,7 +4,7 @@
 //! contribution, and all of them in the same order: so the contributions are added as tensors, and taken apart when
 //! one of the numbers is needed alone. Every number gets the same sums as if it had been alone from the start.
 
-use crate::reverse::{Adjoint, Pass, Sweep};
+use crate::reverse::{Adjoint, Part, Pass, Sweep};
 use crate::tape::NodeId;
 use dmci_ops::Op;
 use rustc_hash::FxHashMap;
@@ -50,7 +50,7 @@ impl<B: Sweep> Pass<'_, B> {
         for member in &members {
             self.masks.arrive(self.b, member.0 as usize - self.first, mask);
         }
-        let part = Adjoint { sum, present: g.present, mask };
+        let part = Adjoint { mask, ..Part { sum, present: g.present }.into() };
         match known.and_then(|group| Some((group, self.packed.groups[group].take()?))) {
             Some((group, Group { pack, adjoint })) => {
                 let adjoint = self.joined(adjoint, part);

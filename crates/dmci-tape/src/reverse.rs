@@ -148,8 +148,16 @@ pub(crate) struct Adjoint<Id> {
     pub sum: Id,
     /// Where it is there; everywhere if `None`.
     pub present: Option<Id>,
+    /// Whether it is -0 where it is not there.
+    pub neutral: bool,
     /// Its mask, by number, if it has one: see `masks`.
     pub mask: Option<usize>,
+}
+
+impl<Id> From<Part<Id>> for Adjoint<Id> {
+    fn from(Part { sum, present }: Part<Id>) -> Self {
+        Adjoint { sum, present, neutral: false, mask: None }
+    }
 }
 
 /// The pass itself.
@@ -166,7 +174,7 @@ fn sweep<B: Sweep>(b: &mut B, output: NodeId, wanted: &[NodeId]) -> Vec<Option<B
     let mut pass = Pass::new(b, wanted, output);
     if pass.depends_on(output) {
         let one = pass.b.real(1.0);
-        pass.add(output, Adjoint { sum: one, present: None, mask: None });
+        pass.add(output, Part { sum: one, present: None }.into());
     }
     let parts = pass.run(wanted);
     let mut or_zero = |part: Part<B::Id>| match part.present {
@@ -189,9 +197,8 @@ pub(crate) fn sweep_body(
 ) -> Vec<Option<Part<NodeId>>> {
     let last = NodeId((r.len() - 1) as u32);
     let mut pass = Pass::new(r, wanted, last);
-    let adjoint = |part: Part<NodeId>| Adjoint { sum: part.sum, present: part.present, mask: None };
-    totals.iter().for_each(|&(id, part)| pass.accumulate(id, adjoint(part)));
-    seeds.iter().for_each(|&(id, part)| pass.add(id, adjoint(part)));
+    totals.iter().for_each(|&(id, part)| pass.accumulate(id, part.into()));
+    seeds.iter().for_each(|&(id, part)| pass.add(id, part.into()));
     pass.run(wanted)
 }
 
@@ -259,18 +266,17 @@ impl<'a, B: Sweep> Pass<'a, B> {
         let depends: Vec<bool> = operands.iter().map(|&o| self.depends_on(o)).collect();
         self.b.begin(y);
         let found = self.b.backward(y, &parts, &depends);
-        let adjoint = |part: Part<B::Id>| Adjoint { sum: part.sum, present: part.present, mask: None };
         let wanted = |k: usize| found[k].filter(|_| depends[k]);
         // Shared values first: what they had is in what they get now. The first state may be selected from them.
         for (k, &operand) in operands.iter().enumerate().skip(states) {
             if let Some(part) = wanted(k) {
                 self.adjoints[operand.0 as usize - self.first] = None;
-                self.accumulate(operand, adjoint(part));
+                self.accumulate(operand, part.into());
             }
         }
         for (k, &operand) in operands.iter().enumerate().take(states) {
             if let Some(part) = wanted(k) {
-                self.add(operand, adjoint(part));
+                self.add(operand, part.into());
             }
         }
     }
@@ -301,7 +307,7 @@ impl<'a, B: Sweep> Pass<'a, B> {
                         _ => part,
                     };
                     let sum = self.b.fit(part, arg);
-                    self.add(arg, Adjoint { sum, present: g.present, mask });
+                    self.add(arg, Adjoint { mask, ..Part { sum, present: g.present }.into() });
                 }
             }
             Node::Pack { .. } if self.add_packed(y, g) => {}
@@ -314,7 +320,7 @@ impl<'a, B: Sweep> Pass<'a, B> {
                         let own = self.masks.own(i - self.first);
                         let sum = own.map_or(part, |own| self.b.op(Op::Counted, &[part, own]));
                         let mask = self.masks.carried(self.b, i - self.first, None);
-                        self.add(arg, Adjoint { sum, present: g.present, mask });
+                        self.add(arg, Adjoint { mask, ..Part { sum, present: g.present }.into() });
                     }
                 }
             }
@@ -344,7 +350,7 @@ impl<'a, B: Sweep> Pass<'a, B> {
                     Some(p) => self.b.op(Op::And, &[p, test]),
                 };
                 let sum = self.b.fit(part.sum, arm);
-                let part = Adjoint { sum, present: Some(present), ..part };
+                let part = Adjoint { sum, present: Some(present), neutral: false, ..part };
                 match self.selection(arm) {
                     Some([test, yes, no]) => todo.push((part, test, yes, no)),
                     None => self.accumulate(arm, part),
@@ -371,22 +377,24 @@ impl<'a, B: Sweep> Pass<'a, B> {
         });
     }
 
-    /// The sum where both are there, otherwise the one that is.
+    /// The sum where both are there, otherwise the one that is: -0, which changes no sum, stands for the other.
     pub(crate) fn joined(&mut self, old: Adjoint<B::Id>, new: Adjoint<B::Id>) -> Adjoint<B::Id> {
-        let both = self.b.op(Op::Add, &[old.sum, new.sum]);
-        let with_new = match old.present {
-            None => both,
-            Some(p) => self.b.op(Op::Select, &[p, both, new.sum]),
+        let parts = [self.or_neutral(old), self.or_neutral(new)];
+        let sum = self.b.op(Op::Add, &parts);
+        let present = match (old.present, new.present) {
+            (Some(p), Some(q)) => Some(self.b.op(Op::Or, &[p, q])),
+            _ => None,
         };
-        match (old.present, new.present) {
-            (_, None) => Adjoint { sum: with_new, present: None, mask: None },
-            (None, Some(q)) => {
-                Adjoint { sum: self.b.op(Op::Select, &[q, with_new, old.sum]), present: None, mask: None }
+        Adjoint { sum, present, neutral: true, mask: None }
+    }
+
+    fn or_neutral(&mut self, part: Adjoint<B::Id>) -> B::Id {
+        match part.present {
+            Some(present) if !part.neutral => {
+                let neutral = self.b.real(-0.0);
+                self.b.op(Op::Select, &[present, part.sum, neutral])
             }
-            (Some(p), Some(q)) => {
-                let sum = self.b.op(Op::Select, &[q, with_new, old.sum]);
-                Adjoint { sum, present: Some(self.b.op(Op::Or, &[p, q])), mask: None }
-            }
+            _ => part.sum,
         }
     }
 }

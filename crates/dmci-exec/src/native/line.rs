@@ -6,6 +6,7 @@ use super::lower::{Form, Formed};
 use super::packed::can_be_packed;
 use crate::loops::Steady;
 use crate::plan::{Plan, Slot, Step};
+use dmci_ops::Op;
 use dmci_ops::arith::Arith;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -197,11 +198,14 @@ impl<'a> Lowering<'a> {
             Step::Op { op, d, args } => {
                 let n = op.operands().len();
                 let mut operands = [Formed { value: NONE, form: Form::Bits }; 3];
-                for (operand, &slot) in operands.iter_mut().zip(&args[..n]) {
-                    *operand = self.get(slot);
-                    if operand.form == Form::Negated && !Builder::takes_signs(op) {
-                        *operand = self.builder.upright(*operand);
-                        self.values[slot as usize] = (self.line, *operand);
+                operands.iter_mut().zip(&args[..n]).for_each(|(operand, &slot)| *operand = self.get(slot));
+                let opposites = op == Op::Select && self.builder.selects_opposites(operands);
+                if !opposites && !Builder::takes_signs(op) {
+                    for (operand, &slot) in operands.iter_mut().zip(&args[..n]) {
+                        if operand.form == Form::Negated {
+                            *operand = self.builder.upright(*operand);
+                            self.values[slot as usize] = (self.line, *operand);
+                        }
                     }
                 }
                 let result = self.builder.operation(op, operands, self.plan.single);

@@ -108,12 +108,33 @@ impl Builder {
         matches!(op, Op::Neg | Op::Add | Op::Sub | Op::Mul | Op::Div)
     }
 
+    /// Whether what a selection selects has the other sign, or is a number that can be given it.
+    pub fn selects_opposites(&self, [_, b, c]: [Formed; 3]) -> bool {
+        b.form == Form::Negated && (c.form == Form::Negated || self.constant(c.value).is_some())
+    }
+
+    fn selected_opposite(&mut self, [a, b, c]: [Formed; 3]) -> Formed {
+        let test = self.mask(a);
+        let value = match self.constant(c.value).filter(|_| c.form != Form::Negated) {
+            Some(x) if (-x).to_bits() == 0 => self.and(test, b.value),
+            Some(x) => {
+                let opposite = self.real(-x);
+                self.select(test, b.value, opposite)
+            }
+            None => self.select(test, b.value, c.value),
+        };
+        Formed { value, form: Form::Negated }
+    }
+
     /// An operation. Operands have their own signs, unless it takes either.
     pub fn operation(&mut self, op: Op, args: [Formed; 3], single: bool) -> Formed {
         let [a, b, c] = args;
         if op == Op::Neg {
             let form = if a.form == Form::Negated { Form::Real } else { Form::Negated };
             return Formed { value: a.value, form };
+        }
+        if op == Op::Select && self.selects_opposites(args) {
+            return self.selected_opposite(args);
         }
         if Builder::takes_signs(op) {
             let (value, form) = self.with_signs(op, a, b);
