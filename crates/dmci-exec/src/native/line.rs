@@ -213,7 +213,8 @@ impl<'a> Lowering<'a> {
             }
             Step::Guard { test, outcome, index } => {
                 let test = self.get(test);
-                let mask = self.builder.mask(test);
+                let Formed { value: mask, form } = self.builder.set_or_unset(test);
+                let outcome = outcome != (form == Form::Unset);
                 self.builder.effect(Action::Guard { outcome, index }, &[mask], NONE);
             }
             Step::Output { s, index, count } => {

@@ -66,7 +66,7 @@ fn factors<A: Arith>(a: &mut A, t: A::V) -> (A::V, A::V) {
 }
 
 /// e^(r + lost) as a sum whose second part is smaller.
-fn near_one<A: Arith>(a: &mut A, r: A::V, lost: A::V) -> [A::V; 2] {
+fn near_one_in_two<A: Arith>(a: &mut A, r: A::V, lost: A::V) -> [A::V; 2] {
     let r2 = a.mul(r, r);
     let q = a.polynomial(r, r2, &AFTER_LINEAR);
     let one = a.real(1.0);
@@ -77,7 +77,7 @@ fn near_one<A: Arith>(a: &mut A, r: A::V, lost: A::V) -> [A::V; 2] {
 
 /// e^(r + lost) times 2^n, where `t` holds n.
 fn scaled<A: Arith>(a: &mut A, t: A::V, r: A::V, lost: A::V) -> A::V {
-    let [s, rest] = near_one(a, r, lost);
+    let [s, rest] = near_one_in_two(a, r, lost);
     let p = a.add(s, rest);
     let (first, second) = factors(a, t);
     let p = a.mul(p, first);
@@ -94,25 +94,37 @@ fn clamp<A: Arith>(a: &mut A, x: A::V, low: f64, high: f64) -> A::V {
 /// Up to here e^x and e^-x are normal numbers.
 const NORMAL: f64 = 707.0;
 
-/// e to the power x for x from -NORMAL to NORMAL.
-pub(super) fn exp_inside<A: Arith>(a: &mut A, x: A::V) -> A::V {
-    let (t, n, exact) = multiple(a, x, HOLDER);
+/// x = n ln(2) + r: a number whose lowest bits hold n, as `holder` says, and e^r.
+fn near_one<A: Arith>(a: &mut A, x: A::V, holder: f64) -> (A::V, A::V) {
+    let (t, n, exact) = multiple(a, x, holder);
     let low = a.real(LN2_LOW);
     let r = a.fnma(n, low, exact);
     let r2 = a.mul(r, r);
     let q = a.polynomial(r, r2, &AFTER_LINEAR_NEAR_ONE);
     let above = a.fma(r2, q, r);
     let one = a.real(1.0);
-    let p = a.add(above, one);
-    // Times 2^n, by the bits of the exponent.
+    (t, a.add(above, one))
+}
+
+/// e to the power x for x from -NORMAL to NORMAL; NaN stays.
+pub(super) fn exp_inside<A: Arith>(a: &mut A, x: A::V) -> A::V {
+    let (t, p) = near_one(a, x, HOLDER + 1023.0);
     let power = a.up(t, 52);
-    a.int_add(p, power)
+    a.mul(p, power)
+}
+
+/// The same, but anything for NaN.
+fn exp_of_normal<A: Arith>(a: &mut A, x: A::V) -> A::V {
+    let (t, p) = near_one(a, x, HOLDER);
+    // Times 2^n, by the bits of the exponent.
+    let n = a.up(t, 52);
+    a.int_add(p, n)
 }
 
 /// e to the power x.
 #[inline(always)]
 pub fn exp<A: Arith>(a: &mut A, x: A::V) -> A::V {
-    let fast = exp_inside(a, x);
+    let fast = exp_of_normal(a, x);
     let (size, most) = (a.abs(x), a.real(NORMAL));
     let usual = a.le(size, most);
     a.usual(usual, fast, x, x, |x, _| libm::exp(x))
@@ -135,7 +147,7 @@ pub(super) fn times_gaussian<A: Arith>(a: &mut A, x: A::V, [y, z]: [A::V; 2]) ->
     let (t, r, lost) = reduce(a, negative);
     let lost = a.sub(lost, low);
     let [r, lost] = a.ordered_sum(r, lost);
-    let [s, rest] = near_one(a, r, lost);
+    let [s, rest] = near_one_in_two(a, r, lost);
     let product = a.mul(rest, y);
     let product = a.fma(s, z, product);
     let product = a.fma(s, y, product);
@@ -244,7 +256,7 @@ pub fn tanh<A: Arith>(a: &mut A, x: A::V) -> A::V {
 pub fn sigmoid<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let sign = a.bits(SIGN);
     let minus = a.or(x, sign);
-    let e = exp_inside(a, minus);
+    let e = exp_of_normal(a, minus);
     let one = a.real(1.0);
     let next = a.add(e, one);
     let above = a.select_sign(x, e, one);
