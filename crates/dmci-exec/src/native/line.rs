@@ -213,8 +213,7 @@ impl<'a> Lowering<'a> {
             }
             Step::Guard { test, outcome, index } => {
                 let test = self.get(test);
-                let Formed { value: mask, form } = self.builder.set_or_unset(test);
-                let outcome = outcome != (form == Form::Unset);
+                let mask = self.builder.mask(test);
                 self.builder.effect(Action::Guard { outcome, index }, &[mask], NONE);
             }
             Step::Output { s, index, count } => {

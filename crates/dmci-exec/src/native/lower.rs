@@ -17,8 +17,6 @@ pub(super) enum Form {
     Bits,
     /// All bits set, or none.
     Mask,
-    /// The same for the opposite: what is not wanted is as easily left out.
-    Unset,
     /// A real with the other sign, since sums and products take it as well.
     Negated,
 }
@@ -45,10 +43,7 @@ impl Builder {
     pub fn exact_bits(&mut self, x: Formed) -> Value {
         match x.form {
             Form::Bits => x.value,
-            Form::Mask | Form::Unset => {
-                let mask = self.mask(x);
-                self.down(mask, 63)
-            }
+            Form::Mask => self.down(x.value, 63),
             Form::Negated => {
                 let real = self.upright(x);
                 self.exact_bits(real)
@@ -62,19 +57,12 @@ impl Builder {
 
     /// A boolean as a mask.
     pub fn mask(&mut self, x: Formed) -> Value {
-        match self.set_or_unset(x) {
-            Formed { value, form: Form::Unset } => self.not(value),
-            Formed { value, .. } => value,
-        }
-    }
-
-    /// A boolean as a mask, or as one of its opposite.
-    pub fn set_or_unset(&mut self, x: Formed) -> Formed {
-        if matches!(x.form, Form::Mask | Form::Unset) {
-            return x;
+        if x.form == Form::Mask {
+            return x.value;
         }
         let zero = self.bits(0);
-        Formed { value: self.int_equal(x.value, zero), form: Form::Unset }
+        let is_zero = self.int_equal(x.value, zero);
+        self.not(is_zero)
     }
 
     /// The value with its own sign.
@@ -126,18 +114,14 @@ impl Builder {
     }
 
     fn selected_opposite(&mut self, [a, b, c]: [Formed; 3]) -> Formed {
-        let test = self.set_or_unset(a);
-        let unset = test.form == Form::Unset;
-        let other = match self.constant(c.value).filter(|_| c.form != Form::Negated) {
-            Some(x) => self.real(-x),
-            None => c.value,
-        };
-        let is_zero = self.constant(other).is_some_and(|x| x.to_bits() == 0);
-        let value = match (is_zero, unset) {
-            (true, false) => self.and(test.value, b.value),
-            (true, true) => self.without(test.value, b.value),
-            (false, false) => self.select(test.value, b.value, other),
-            (false, true) => self.select(test.value, other, b.value),
+        let test = self.mask(a);
+        let value = match self.constant(c.value).filter(|_| c.form != Form::Negated) {
+            Some(x) if (-x).to_bits() == 0 => self.and(test, b.value),
+            Some(x) => {
+                let opposite = self.real(-x);
+                self.select(test, b.value, opposite)
+            }
+            None => self.select(test, b.value, c.value),
         };
         Formed { value, form: Form::Negated }
     }
@@ -148,10 +132,6 @@ impl Builder {
         if op == Op::Neg {
             let form = if a.form == Form::Negated { Form::Real } else { Form::Negated };
             return Formed { value: a.value, form };
-        }
-        if op == Op::Not {
-            let Formed { value, form } = self.set_or_unset(a);
-            return Formed { value, form: if form == Form::Unset { Form::Mask } else { Form::Unset } };
         }
         if op == Op::Select && self.selects_opposites(args) {
             return self.selected_opposite(args);
@@ -295,22 +275,18 @@ impl Builder {
             }
             Op::IsInteger => self.is_integer_below(a, f64::INFINITY),
             Op::IsInt => self.is_integer_below(a, INT_LIMIT as f64),
-            Op::And => match (self.set_or_unset(fa), self.set_or_unset(fb)) {
-                (a, b) if b.form == Form::Unset => {
-                    let a = self.mask(a);
-                    self.without(b.value, a)
-                }
-                (a, b) if a.form == Form::Unset => self.without(a.value, b.value),
-                (a, b) => self.and(a.value, b.value),
-            },
-            Op::Or => {
-                let (a, b) = (self.mask(fa), self.mask(fb));
-                self.or(a, b)
+            Op::Not => {
+                let a = self.mask(fa);
+                self.not(a)
             }
-            Op::Select | Op::IntSelect => match self.set_or_unset(fa) {
-                Formed { value, form: Form::Unset } => self.select(value, fc.value, b),
-                Formed { value, .. } => self.select(value, b, fc.value),
-            },
+            Op::And | Op::Or => {
+                let (a, b) = (self.mask(fa), self.mask(fb));
+                if op == Op::And { self.and(a, b) } else { self.or(a, b) }
+            }
+            Op::Select | Op::IntSelect => {
+                let test = self.mask(fa);
+                self.select(test, b, fc.value)
+            }
             Op::BoolSelect => {
                 let (test, a, b) = (self.mask(fa), self.mask(fb), self.mask(fc));
                 self.select(test, a, b)
