@@ -101,7 +101,8 @@ impl Compiled {
             let rounds = rounds.as_ref().map(|rounds| (rounds, resident));
             let emitted = lowered.emit(plan.single, strides, width_for(lanes), interleave, rounds);
             let cost = cost(&emitted, chain);
-            if best.as_ref().is_none_or(|b| cost < 0.99 * b.0) {
+            let worth = |emitted: &Emitted| if interleave > emitted.interleave { WORTH_MORE_LANES } else { 0.99 };
+            if best.as_ref().is_none_or(|(least, by)| cost < worth(by) * least) {
                 best = Some((cost, emitted));
             }
         }
@@ -181,6 +182,9 @@ struct Emitted {
 
 /// Instructions below which code is short: lanes beside each other make up for what it waits for.
 const SHORT: usize = 600;
+
+/// What must be left of the cost if more lanes are worked on together: their loads and stores get into each other's way.
+const WORTH_MORE_LANES: f64 = 0.87;
 
 /// Instructions that a processor looks at together, and does in a cycle, from its cache of decoded
 /// instructions or not.
