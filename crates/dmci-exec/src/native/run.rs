@@ -26,6 +26,9 @@ const LEAST_DENSE: usize = 8;
 /// Lanes that go to one thread together.
 const PART: usize = 32;
 
+/// Pieces for each thread, so that one which is held up leaves some of them to others.
+const PIECES: usize = 4;
+
 /// Steps on blocks after which compiling has paid: about twenty steps of the interpreter cost as much
 /// as compiling one, and the system's part as much as several hundred.
 const COMPILE_STEP: u32 = 16;
@@ -223,16 +226,21 @@ impl Plan {
         target: Target<'_>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) -> bool {
-        let threads = if self.work() * lanes > WORTH_A_THREAD { threads } else { 1 };
+        let pieces = match threads {
+            2.. if self.work() * lanes <= WORTH_A_THREAD => 1,
+            // There are no more threads that could take them.
+            2.. if rayon::current_num_threads() <= threads => PIECES * threads,
+            _ => threads,
+        };
         if lanes > FEW
             && (self.native.direct.get().is_some() || self.pays(lanes))
             && let Some((direct, lists)) = self.direct_code(leaves, &target)
         {
-            self.run_range(Way::Lists(direct, &lists), (0, lanes), leaves, threads, target, left);
+            self.run_range(Way::Lists(direct, &lists), (0, lanes), leaves, pieces, target, left);
             return true;
         }
         let Some(code) = self.code_for(lanes) else { return false };
-        self.run_range(Way::Rows(code), (0, lanes), leaves, threads, target, left);
+        self.run_range(Way::Rows(code), (0, lanes), leaves, pieces, target, left);
         true
     }
 
@@ -241,15 +249,14 @@ impl Plan {
         way: Way<'_>,
         (first, lanes): (usize, usize),
         leaves: &impl Leaves,
-        threads: usize,
+        pieces: usize,
         mut target: Target<'_>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) {
-        // Halves until each thread has its part.
-        if threads > 1 && lanes >= 2 * PART {
+        if pieces > 1 && lanes >= 2 * PART {
             let half = (lanes / 2).next_multiple_of(PART);
             let (one, other) = target.split(half);
-            let (few, many) = (threads / 2, threads - threads / 2);
+            let (few, many) = (pieces / 2, pieces - pieces / 2);
             rayon::join(
                 || self.run_range(way, (first, half), leaves, many, one, left),
                 || self.run_range(way, (first + half, lanes - half), leaves, few, other, left),
