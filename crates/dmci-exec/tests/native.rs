@@ -27,7 +27,8 @@ impl Stream {
         let unit = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
         match self.below(16) {
             0 => SPECIAL[self.below(SPECIAL.len())],
-            1 => f64::from_bits(self.next()),
+            // Numbers of any size, or not numbers, with any sign and payload.
+            1 => f64::from_bits(self.next() | if self.below(4) == 0 { 0x7FF << 52 } else { 0 }),
             2 => (unit - 0.5) * 2000.0,
             3..6 => (unit * 10.0).round(),
             _ => (unit - 0.3) * 5.0,
