@@ -44,17 +44,32 @@ pub(crate) fn matmul<const S: bool>(
         in_pieces!(m, [4, 2, 1], |i, I| in_pieces!(n, [8, 4, 2, 1], |j, J| product.columns::<S, I, J>(out, i, j)));
         return;
     }
-    let product = Product { a, b, sizes, a_steps, b_steps };
+    let mut product = Product { a, b, sizes, a_steps, b_steps };
+    if m == 1 {
+        // One row lies there like one column, and rows are what is done beside each other.
+        let [[down, right], [other_down, other_right]] = [a_steps, b_steps];
+        let (a_steps, b_steps) = ([other_right, other_down], [right, down]);
+        product = Product { a: b, b: a, sizes: [n, k, 1], a_steps, b_steps };
+    }
+    let [m, _, n] = product.sizes;
     let whole = if w % LANES == 0 { lanes.next_multiple_of(LANES) } else { lanes / LANES * LANES };
-    for lane in (0..whole).step_by(LANES) {
-        in_pieces!(m, [2, 1], |i, I| in_pieces!(n, [5, 4, 3, 2, 1], |j, J| product.lanes::<S, LANES, I, J>(
+    // Two vectors if there are as many lanes: the one comes with the other from the cache.
+    for lane in (0..whole / (2 * LANES) * (2 * LANES)).step_by(2 * LANES) {
+        in_pieces!(m, [5, 4, 3, 2, 1], |i, I| in_pieces!(n, [1], |j, J| product.lanes::<S, LANES, 2, I, J>(
             out,
             (i, j),
             (w, lane)
         )));
     }
+    if whole % (2 * LANES) > 0 {
+        in_pieces!(m, [2, 1], |i, I| in_pieces!(n, [5, 4, 3, 2, 1], |j, J| product.lanes::<S, LANES, 1, I, J>(
+            out,
+            (i, j),
+            (w, whole - LANES)
+        )));
+    }
     for lane in whole..lanes {
-        in_pieces!(m, [1], |i, I| in_pieces!(n, [1], |j, J| product.lanes::<S, 1, I, J>(out, (i, j), (w, lane))));
+        in_pieces!(m, [1], |i, I| in_pieces!(n, [1], |j, J| product.lanes::<S, 1, 1, I, J>(out, (i, j), (w, lane))));
     }
 }
 
@@ -97,29 +112,31 @@ impl Product<'_> {
         }
     }
 
-    /// Some rows and columns of the result of some lanes: lanes are beside each other in vectors.
+    /// Some rows and columns of the result of some lanes: `V` vectors of `L` lanes beside each other.
     #[inline(always)]
-    fn lanes<const S: bool, const L: usize, const I: usize, const J: usize>(
+    fn lanes<const S: bool, const L: usize, const V: usize, const I: usize, const J: usize>(
         &self,
         out: &mut [u64],
         (i, j): (usize, usize),
         (width, lane): (usize, usize),
     ) {
-        let mut sums = [[[NOTHING; L]; J]; I];
+        let mut sums = [[[[NOTHING; L]; J]; I]; V];
         let (mut a, mut b) = (i * self.a_steps[0] + lane, j * self.b_steps[1] + lane);
         for _ in 0..self.sizes[1] {
-            let mut x = [[0.0; L]; I];
-            for r in 0..I {
-                // SAFETY: the matrices are as large as their sizes say, which `matmul` has asserted, and a row has at
-                // least `lane + L` words.
-                x[r] = unsafe { *self.a.as_ptr().add(a + r * self.a_steps[0]).cast::<[f64; L]>() };
-            }
-            for c in 0..J {
-                // SAFETY: the same.
-                let y = unsafe { *self.b.as_ptr().add(b + c * self.b_steps[1]).cast::<[f64; L]>() };
+            for v in 0..V {
+                let mut x = [[0.0; L]; I];
                 for r in 0..I {
-                    for l in 0..L {
-                        sums[r][c][l] = plus_product::<S>(sums[r][c][l], x[r][l], y[l]);
+                    // SAFETY: the matrices are as large as their sizes say, which `matmul` has asserted, and a row has
+                    // at least `lane + V * L` words.
+                    x[r] = unsafe { *self.a.as_ptr().add(a + r * self.a_steps[0] + v * L).cast::<[f64; L]>() };
+                }
+                for c in 0..J {
+                    // SAFETY: the same.
+                    let y = unsafe { *self.b.as_ptr().add(b + c * self.b_steps[1] + v * L).cast::<[f64; L]>() };
+                    for r in 0..I {
+                        for l in 0..L {
+                            sums[v][r][c][l] = plus_product::<S>(sums[v][r][c][l], x[r][l], y[l]);
+                        }
                     }
                 }
             }
@@ -128,9 +145,13 @@ impl Product<'_> {
         }
         for r in 0..I {
             for c in 0..J {
-                let to = &mut out[((i + r) * self.sizes[2] + j + c) * width + lane..][..L];
-                for l in 0..L {
-                    to[l] = canonical(sums[r][c][l]);
+                let to = ((i + r) * self.sizes[2] + j + c) * width + lane;
+                for v in 0..V {
+                    // SAFETY: the same.
+                    let to = unsafe { &mut *out.as_mut_ptr().add(to + v * L).cast::<[u64; L]>() };
+                    for l in 0..L {
+                        to[l] = canonical(sums[v][r][c][l]);
+                    }
                 }
             }
         }
