@@ -241,7 +241,7 @@ impl Kernel {
     ) {
         let whole = if width % 4 == 0 { lanes.next_multiple_of(4) } else { lanes / 4 * 4 };
         for lane in (0..whole).step_by(4) {
-            self.group::<S, 4>(out, shape, args, (width, lane), &mut scratch.four);
+            self.group::<S, 4>(out, shape, args, (width, lane), &mut scratch.four[lane / 4 % 2]);
         }
         for lane in whole..lanes {
             self.group::<S, 1>(out, shape, args, (width, lane), &mut scratch.one);
@@ -261,22 +261,12 @@ impl Kernel {
             Shape::Matrix(n, _) => n as usize,
             _ => 1,
         };
-        let read = |into: &mut Vec<[f64; L]>, from: Tensor<'_>| {
-            into.clear();
-            into.resize(from.shape.len(), [0.0; L]);
-            for (e, x) in into.iter_mut().enumerate() {
-                let bits = &from.bits[e * width + lane..][..L];
-                for l in 0..L {
-                    x[l] = f64::from_bits(bits[l]);
-                }
-            }
-        };
-        read(&mut room.a, a);
+        read(&mut room.a, a, (width, lane));
         room.result.clear();
         room.result.resize(shape.len(), [0.0; L]);
         match self {
             Kernel::Solve { transposed } => {
-                read(&mut room.b, b);
+                read(&mut room.b, b, (width, lane));
                 if transposed {
                     transpose_square(&mut room.a, rows);
                 }
@@ -289,12 +279,27 @@ impl Kernel {
             Kernel::Cholesky => room.cholesky::<S>(rows),
             _ => {}
         }
+        assert!(out.len() >= room.result.len() * width && lane + L <= width);
         for (e, x) in room.result.iter().enumerate() {
-            let bits = &mut out[e * width + lane..][..L];
+            let mut bits = [0; L];
             for l in 0..L {
                 bits[l] = canonical(x[l]);
             }
+            // SAFETY: this has just been asserted.
+            unsafe { *out.as_mut_ptr().add(e * width + lane).cast() = bits };
         }
+    }
+}
+
+/// Takes some lanes of a tensor, each element as one vector.
+#[inline(always)]
+fn read<const L: usize>(into: &mut Vec<[f64; L]>, from: Tensor<'_>, (width, lane): (usize, usize)) {
+    let count = from.shape.len();
+    into.resize(count, [0.0; L]);
+    assert!(from.bits.len() >= count * width && lane + L <= width);
+    for (e, x) in into.iter_mut().enumerate() {
+        // SAFETY: this has just been asserted.
+        *x = unsafe { *from.bits.as_ptr().add(e * width + lane).cast() };
     }
 }
 

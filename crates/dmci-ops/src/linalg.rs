@@ -24,21 +24,44 @@ pub struct Scratch {
     /// A matrix that was transposed.
     pub(crate) turned: Vec<u64>,
     pub(crate) one: Room<1>,
-    pub(crate) four: Room<4>,
+    /// Each for every second group of lanes: factors of the few groups of a small block stay there for the next kernel.
+    pub(crate) four: [Room<4>; 2],
 }
 
 /// An element of so many lanes.
 type Group<const L: usize> = [f64; L];
 
 /// Two operands, row by row, what becomes of them, and memory on the way there.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Room<const L: usize> {
     pub a: Vec<Group<L>>,
     pub b: Vec<Group<L>>,
+    /// Zeros at first.
     pub result: Vec<Group<L>>,
+    /// What was factored last, and whether in single precision: one matrix is often inverted and has its determinant
+    /// taken.
+    factored: (Vec<Group<L>>, bool),
     lu: Vec<Group<L>>,
     /// The row of the matrix that each row of its factors comes from.
     order: Vec<[u32; L]>,
+    /// The sign of that exchange.
+    sign: Group<L>,
+    logs: [Vec<u64>; 2],
+}
+
+impl<const L: usize> Default for Room<L> {
+    fn default() -> Self {
+        Room {
+            a: Vec::new(),
+            b: Vec::new(),
+            result: Vec::new(),
+            factored: Default::default(),
+            lu: Vec::new(),
+            order: Vec::new(),
+            sign: [1.0; L],
+            logs: Default::default(),
+        }
+    }
 }
 
 /// Element by element.
@@ -52,10 +75,39 @@ fn each<const L: usize>(f: impl Fn(usize) -> f64) -> Group<L> {
 }
 
 impl<const L: usize> Room<L> {
-    /// Factors a matrix: rows are exchanged so that the largest element of each column (the first
-    /// of several) divides. Returns the sign of the exchange.
+    /// Whether the factors of the matrix are there, bit by bit the same ones.
+    #[inline(always)]
+    fn is_factored<const S: bool>(&self) -> bool {
+        let (before, single) = &self.factored;
+        if *single != S || before.len() != self.a.len() {
+            return false;
+        }
+        for i in 0..before.len() {
+            let mut other = 0;
+            for l in 0..L {
+                other |= before[i][l].to_bits() ^ self.a[i][l].to_bits();
+            }
+            if other != 0 {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Factors the matrix `a`, which then has no meaning: rows are exchanged so that the largest element of each column
+    /// (the first of several) divides. Returns the sign of the exchange.
     #[inline(always)]
     fn factor<const S: bool>(&mut self, n: usize) -> Group<L> {
+        if !self.is_factored::<S>() {
+            self.sign = self.factor_anew::<S>(n);
+            std::mem::swap(&mut self.a, &mut self.factored.0);
+            self.factored.1 = S;
+        }
+        self.sign
+    }
+
+    #[inline(always)]
+    fn factor_anew<const S: bool>(&mut self, n: usize) -> Group<L> {
         self.lu.clear();
         self.lu.extend_from_slice(&self.a[..n * n]);
         self.order.clear();
@@ -128,7 +180,6 @@ impl<const L: usize> Room<L> {
     #[inline(always)]
     pub fn inverse<const S: bool>(&mut self, n: usize) {
         self.factor::<S>(n);
-        self.result.fill([0.0; L]);
         for (r, order) in self.order.iter().enumerate() {
             order.iter().enumerate().for_each(|(l, &c)| self.result[r * n + c as usize][l] = 1.0);
         }
@@ -155,14 +206,20 @@ impl<const L: usize> Room<L> {
     #[inline(always)]
     pub fn log_determinant<const S: bool>(&mut self, n: usize) {
         self.factor::<S>(n);
-        self.result[0] = [0.0; L];
-        for i in 0..n {
-            let magnitude = self.lu[i * n + i].map(|x| x.abs().to_bits());
-            let mut log = [0; L];
-            Op::Log.eval_lanes(&mut log, [&magnitude; 3]);
-            let sum = self.result[0];
-            self.result[0] = each(|l| fit::<S>(sum[l] + fit::<S>(f64::from_bits(log[l]))));
+        let [magnitudes, logs] = &mut self.logs;
+        magnitudes.resize(n * L, 0);
+        logs.resize(n * L, 0);
+        for (i, magnitudes) in magnitudes.chunks_exact_mut(L).enumerate() {
+            for l in 0..L {
+                magnitudes[l] = self.lu[i * n + i][l].abs().to_bits();
+            }
         }
+        Op::Log.eval_lanes(logs, [magnitudes; 3]);
+        let mut sum = [0.0; L];
+        for log in logs.chunks_exact(L) {
+            sum = each(|l| fit::<S>(sum[l] + fit::<S>(f64::from_bits(log[l]))));
+        }
+        self.result[0] = sum;
     }
 
     /// The cofactors, each from its own minor: right at singular matrices too.
@@ -190,7 +247,6 @@ impl<const L: usize> Room<L> {
     #[inline(always)]
     pub fn cholesky<const S: bool>(&mut self, n: usize) {
         let (a, out) = (&self.a[..n * n], &mut self.result[..n * n]);
-        out.fill([0.0; L]);
         for i in 0..n {
             for j in 0..=i {
                 let mut x: Group<L> = each(|l| fit::<S>(0.5 * fit::<S>(a[i * n + j][l] + a[j * n + i][l])));
