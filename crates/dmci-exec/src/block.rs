@@ -5,7 +5,7 @@ use crate::native::{Compiled, NativeSpace};
 use crate::plan::{Plan, Slot, Step, TensorKind, TensorStep};
 use dmci_ops::linalg::Scratch;
 use dmci_ops::op::{canonical, single};
-use dmci_ops::{Layout, Op, Tensor, Type};
+use dmci_ops::{Layout, Op, Tensor, Type, copy_row};
 use rayon::prelude::*;
 use std::cell::RefCell;
 
@@ -321,7 +321,7 @@ impl Plan {
                 let mut at = 0;
                 for &(s, count) in parts.iter() {
                     let words = count as usize * width;
-                    target[at..at + words].copy_from_slice(others.rows(s as usize, count as usize));
+                    copy_row(&mut target[at..at + words], others.rows(s as usize, count as usize));
                     at += words;
                 }
             }
@@ -347,14 +347,18 @@ impl<'a> Rows<'a> {
 
     /// Rows from all over, one after the other.
     fn gather(&self, rows: &[Slot], into: &mut Vec<u64>) {
-        into.clear();
         if self.width == 1 {
+            into.clear();
             into.extend(rows.iter().map(|&s| self.rows(s as usize, 1)[0]));
         } else {
-            rows.iter().for_each(|&s| into.extend_from_slice(self.rows(s as usize, 1)));
+            into.resize(rows.len() * self.width, 0);
+            for (row, &s) in into.chunks_exact_mut(self.width).zip(rows) {
+                copy_row(row, self.rows(s as usize, 1));
+            }
         }
     }
 
+    #[inline]
     fn rows(&self, slot: usize, count: usize) -> &'a [u64] {
         let words = count * self.width;
         if words == 0 {

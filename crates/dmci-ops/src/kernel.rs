@@ -178,7 +178,7 @@ impl Kernel {
                     if from == NONE {
                         out[e * w..][..n].fill(0);
                     } else {
-                        out[e * w..][..n].copy_from_slice(&a.bits[from as usize * w..][..n]);
+                        copy_row(&mut out[e * w..][..n], &a.bits[from as usize * w..][..n]);
                     }
                 }
             }
@@ -291,6 +291,16 @@ impl Kernel {
     }
 }
 
+/// Copies a row. The usual lengths of blocks for tensors are known to the compiler, which then calls nothing.
+#[inline(always)]
+pub fn copy_row(to: &mut [u64], from: &[u64]) {
+    match to.len() {
+        4 => to[..4].copy_from_slice(&from[..4]),
+        8 => to[..8].copy_from_slice(&from[..8]),
+        _ => to.copy_from_slice(from),
+    }
+}
+
 /// Takes some lanes of a tensor, each element as one vector.
 #[inline(always)]
 fn read<const L: usize>(into: &mut Vec<[f64; L]>, from: Tensor<'_>, (width, lane): (usize, usize)) {
@@ -332,7 +342,7 @@ fn put(
         let row = &mut out[to as usize * w..][..n];
         let from = &a[e * w..][..n];
         if !written[to as usize] {
-            row.copy_from_slice(from);
+            copy_row(row, from);
             written[to as usize] = true;
             continue;
         }

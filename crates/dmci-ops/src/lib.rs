@@ -18,6 +18,6 @@ pub mod real;
 mod shape;
 mod wide;
 
-pub use kernel::{Kernel, Layout, NONE, Tensor};
+pub use kernel::{Kernel, Layout, NONE, Tensor, copy_row};
 pub use op::{Build, INT_LIMIT, MAX_ARITY, Op, Type};
 pub use shape::Shape;
