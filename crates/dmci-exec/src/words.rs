@@ -5,18 +5,40 @@ use std::ops::{Deref, DerefMut};
 /// Eight words, aligned.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-struct Line([u64; 8]);
+pub(crate) struct Line([u64; 8]);
 
 /// A list of words that is aligned and only grows.
-#[derive(Debug, Default)]
-pub(crate) struct Words(Vec<Line>);
+#[derive(Debug)]
+pub(crate) enum Words {
+    Lines(Vec<Line>),
+    /// Very many of them.
+    Pages(pages::Pages),
+}
+
+impl Default for Words {
+    fn default() -> Words {
+        Words::Lines(Vec::new())
+    }
+}
 
 impl Words {
     /// Makes room for so many words.
     pub fn ensure(&mut self, words: usize) {
+        let before = self.len();
+        if before >= words {
+            return;
+        }
         let lines = words.div_ceil(8);
-        if self.0.len() < lines {
-            self.0.resize(lines, Line([0; 8]));
+        if let Some(pages) = pages::with_room((8 * lines).max(2 * before)) {
+            let mut more = Words::Pages(pages);
+            more[..before].copy_from_slice(self);
+            *self = more;
+        } else if let Words::Lines(list) = self {
+            list.resize(lines, Line([0; 8]));
+        } else {
+            let mut more = Words::Lines(vec![Line([0; 8]); lines]);
+            more[..before].copy_from_slice(self);
+            *self = more;
         }
     }
 }
@@ -25,14 +47,53 @@ impl Deref for Words {
     type Target = [u64];
 
     fn deref(&self) -> &[u64] {
-        // SAFETY: a line is eight words and nothing else.
-        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * 8) }
+        match self {
+            // SAFETY: a line is eight words and nothing else.
+            Words::Lines(list) => unsafe { std::slice::from_raw_parts(list.as_ptr().cast(), list.len() * 8) },
+            // SAFETY: pages are aligned, and all bits are words.
+            Words::Pages(pages) => unsafe { std::slice::from_raw_parts(pages.as_ptr().cast(), pages.len() / 8) },
+        }
     }
 }
 
 impl DerefMut for Words {
     fn deref_mut(&mut self) -> &mut [u64] {
-        // SAFETY: a line is eight words and nothing else.
-        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len() * 8) }
+        match self {
+            // SAFETY: a line is eight words and nothing else.
+            Words::Lines(list) => unsafe { std::slice::from_raw_parts_mut(list.as_mut_ptr().cast(), list.len() * 8) },
+            // SAFETY: pages are aligned, and all bits are words.
+            Words::Pages(pages) => unsafe {
+                std::slice::from_raw_parts_mut(pages.as_mut_ptr().cast(), pages.len() / 8)
+            },
+        }
+    }
+}
+
+/// Large pages: with small ones, finding so much memory takes about as long as reading what is there.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod pages {
+    use memmap2::{Advice, MmapMut};
+
+    pub type Pages = MmapMut;
+
+    /// Words from which on they are used.
+    const MANY: usize = 1 << 19;
+
+    /// Zeros, so many words at least, if these are many and the system has them.
+    pub fn with_room(words: usize) -> Option<Pages> {
+        let pages = if words < MANY { None } else { MmapMut::map_anon(8 * words).ok() }?;
+        // If there are no large pages, the usual ones do.
+        let _ = pages.advise(Advice::HugePage);
+        Some(pages)
+    }
+}
+
+/// There are none, or nothing is known of them.
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+mod pages {
+    pub type Pages = Vec<u8>;
+
+    pub fn with_room(_: usize) -> Option<Pages> {
+        None
     }
 }
