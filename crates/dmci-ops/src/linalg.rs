@@ -150,7 +150,7 @@ impl<const L: usize> Room<L> {
     #[inline(always)]
     fn substitute<const S: bool>(&mut self, n: usize, columns: usize) {
         let (lu, x) = (&self.lu[..n * n], &mut self.result[..n * columns]);
-        in_pieces!(columns, [8, 4, 2, 1], |c, C| {
+        in_pieces!(columns, [10, 8, 4, 2, 1], |c, C| {
             for i in 0..n {
                 subtract::<S, L, C>(x, i * columns + c, &lu[i * n..i * n + i], c, columns);
             }
