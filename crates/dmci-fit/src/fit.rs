@@ -180,8 +180,11 @@ fn run_stage(
             if start_loss.is_nan() {
                 *start_loss = found.loss;
             }
-            for (seen, g) in influence.iter_mut().zip(&found.gradient) {
-                *seen |= *g != 0.0;
+            let count = influence.len();
+            for (k, seen) in influence.iter_mut().enumerate().filter(|(_, seen)| !**seen) {
+                // Where the fit is exact, the gradient is zero in any case.
+                let of_residuals = found.jacobian.iter().skip(k).step_by(count);
+                *seen = found.gradient.get(k).into_iter().chain(of_residuals).any(|d| *d != 0.0);
             }
         });
         if done.is_err() {
