@@ -22,24 +22,24 @@ impl Default for Words {
 }
 
 impl Words {
-    /// Makes room for so many words.
-    pub fn ensure(&mut self, words: usize) {
+    /// All of them, with room for so many.
+    #[inline]
+    pub fn ensure(&mut self, words: usize) -> &mut [u64] {
+        if self.len() < words {
+            self.grow(words.max(2 * self.len()).next_multiple_of(8));
+        }
+        self
+    }
+
+    #[cold]
+    fn grow(&mut self, words: usize) {
         let before = self.len();
-        if before >= words {
-            return;
-        }
-        let lines = words.div_ceil(8);
-        if let Some(pages) = pages::with_room((8 * lines).max(2 * before)) {
-            let mut more = Words::Pages(pages);
-            more[..before].copy_from_slice(self);
-            *self = more;
-        } else if let Words::Lines(list) = self {
-            list.resize(lines, Line([0; 8]));
-        } else {
-            let mut more = Words::Lines(vec![Line([0; 8]); lines]);
-            more[..before].copy_from_slice(self);
-            *self = more;
-        }
+        let mut more = match pages::with_room(words) {
+            Some(pages) => Words::Pages(pages),
+            None => Words::Lines(vec![Line([0; 8]); words / 8]),
+        };
+        more[..before].copy_from_slice(self);
+        *self = more;
     }
 }
 

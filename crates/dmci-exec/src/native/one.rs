@@ -20,8 +20,8 @@ impl Plan {
         }
         WORKSPACE.with_borrow_mut(|workspace| {
             let NativeSpace { rows, spills, failed: marks, .. } = &mut workspace.native;
-            rows.ensure(code.rows * FEW);
-            spills.ensure(code.spill_bytes.div_ceil(8));
+            let rows = rows.ensure(code.rows * FEW);
+            let spills = spills.ensure(code.spill_bytes.div_ceil(8));
             if marks.len() < FEW {
                 marks.resize(FEW, STAYED);
             }
