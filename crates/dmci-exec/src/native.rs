@@ -1,4 +1,4 @@
-//! Plans as machine code for x86-64 with AVX2 and FMA.
+//! Plans as machine code for x86-64 with AVX2 and FMA, or AVX-512.
 //!
 //! The block interpreter is what this is measured by: every lane has the same bits.
 
@@ -6,10 +6,12 @@ mod cold;
 mod compile;
 mod emit;
 mod encode;
+mod extended;
 mod ir;
 mod line;
 mod lists;
 mod lower;
+mod masks;
 mod one;
 mod order;
 mod packed;

@@ -96,6 +96,8 @@ pub enum Code {
     WhenItPays,
     /// At the first use.
     Always,
+    /// Likewise, but with vectors of 256 bits, whatever the processor has.
+    AlwaysNarrow,
 }
 
 /// A tape ready to be run over lanes.

@@ -1,7 +1,7 @@
 //! What leaves the straight line: guards that fail, arguments that need a slow function, operations
 //! that have no instructions.
 
-use super::emit::{ARGUMENT, Emitter, VECTOR};
+use super::emit::{ARGUMENT, ARGUMENTS_AT, Emitter};
 use super::encode::*;
 use super::ir::{Home, NONE, Value};
 use dmci_ops::arith::Slow;
@@ -29,11 +29,11 @@ extern "sysv64" fn call_operation(d: *mut u64, a: *const u64, b: *const u64, c: 
 }
 
 /// Calls a slow function where a bit is not set.
-extern "sysv64" fn call_slow(x: *const f64, y: *const f64, d: *mut f64, set: u32, slow: *const ()) {
+extern "sysv64" fn call_slow<const LANES: usize>(x: *const f64, y: *const f64, d: *mut f64, set: u32, slow: *const ()) {
     // SAFETY: the emitter puts the address of such a function into the code.
     let slow: Slow = unsafe { std::mem::transmute(slow) };
-    for lane in (0..4).filter(|lane| set >> lane & 1 == 0) {
-        // SAFETY: the emitter gives addresses of four lanes.
+    for lane in (0..LANES).filter(|lane| set >> lane & 1 == 0) {
+        // SAFETY: the emitter gives addresses of so many lanes.
         unsafe { *d.add(lane) = slow(*x.add(lane), *y.add(lane)) };
     }
 }
@@ -41,7 +41,13 @@ extern "sysv64" fn call_slow(x: *const f64, y: *const f64, d: *mut f64, set: u32
 impl Emitter<'_> {
     /// A call: all values go to memory, and the result is found there.
     pub(super) fn call(&mut self, d: Value, op: Op, operands: &[Value]) {
-        for group in 0..16 / self.interleave {
+        for v in self.masks.all() {
+            if !self.is_dying(v) || operands.contains(&v) {
+                self.expand(v, operands);
+            }
+            self.masks.release(v);
+        }
+        for group in 0..self.groups() {
             let v = self.held[group];
             if v != NONE {
                 if self.is_dying(v) && !operands.contains(&v) { self.release(v) } else { self.spill(v) }
@@ -57,13 +63,7 @@ impl Emitter<'_> {
         for (k, register) in [RSI, RDX, RCX].into_iter().enumerate() {
             match (addresses[k], self.home(addresses[k], 0)) {
                 (Home::Constant(_), constant) => {
-                    let at = 512 + k * ARGUMENT;
-                    self.code.vector(LOAD, 0, 0, constant, None);
-                    for copy in 0..self.interleave {
-                        let to = Place::Memory { base: RBP, offset: (at + copy * VECTOR) as i32 };
-                        self.code.vector(STORE, 0, 0, to, None);
-                    }
-                    self.code.address(register, RBP, at as i32);
+                    self.constant_argument(register, k, constant);
                 }
                 (_, Place::Memory { base, offset }) => self.code.address(register, base, offset),
                 _ => {}
@@ -73,10 +73,21 @@ impl Emitter<'_> {
             self.code.address(RDI, base, offset);
         }
         self.code.constant_general(R8, op as u64);
-        self.code.constant_general(R9, (4 * self.interleave + 256 * self.single as usize) as u64);
+        self.code.constant_general(R9, (self.wide.lanes() * self.interleave + 256 * self.single as usize) as u64);
         self.code.raw(&[0xC5, 0xF8, 0x77]);
         self.code.constant_general(RAX, call_operation as *const () as u64);
         self.code.call_rax();
+    }
+
+    /// Sets a general register to the address of a constant for all lanes, as an operand of a call.
+    fn constant_argument(&mut self, register: u8, operand: usize, constant: Place) {
+        let at = (ARGUMENTS_AT + operand * ARGUMENT) as i32;
+        self.code.vector(LOAD, 0, 0, constant, None);
+        for copy in 0..self.interleave {
+            let to = Place::Memory { base: RBP, offset: at + (copy * self.wide.bytes()) as i32 };
+            self.code.vector(STORE, 0, 0, to, None);
+        }
+        self.code.address(register, RBP, at);
     }
 
     pub(super) fn cold_code(&mut self) {
@@ -86,12 +97,13 @@ impl Emitter<'_> {
                 Cold::Guard { copy, outcome, index } => {
                     if outcome {
                         // The other bits: exclusive or with all of them.
-                        self.code.raw(&[0x35, ((1u32 << self.lanes) - 1) as u8, 0, 0, 0]);
+                        self.code.exclusive_or_rax((1 << self.lanes) - 1);
                     }
                     for lane in 0..self.lanes {
                         // If the bit is set and no guard failed before, note this one.
                         let at = ((copy * self.lanes + lane) * 4) as i32;
-                        self.code.raw(&[0xA8, 1 << lane, 0x74, 21]);
+                        self.code.test_rax(1 << lane);
+                        self.code.raw(&[0x74, 21]);
                         self.code.raw(&[0x41, 0x83, 0xBE]);
                         self.code.raw(&at.to_le_bytes());
                         self.code.raw(&[0xFF, 0x75, 11]);
@@ -104,19 +116,20 @@ impl Emitter<'_> {
                     self.code.call(self.save);
                     for (register, place) in [(RDI, x), (RSI, y), (RDX, Place::Register(result))] {
                         match place {
-                            Place::Register(r) => self.code.address(register, RBP, r as i32 * VECTOR as i32),
-                            Place::Memory { base, offset } => self.code.address(register, base, offset),
-                            Place::Constant(at) => {
-                                // The address of a constant, from here.
-                                self.code.raw(&[0x48, 0x8D, (register & 7) << 3 | 5]);
-                                let end = self.code.position() + 4;
-                                self.code.raw(&(at as i32 - end as i32).to_le_bytes());
+                            Place::Register(r) => {
+                                self.code.address(register, RBP, r as i32 * self.wide.bytes() as i32);
                             }
+                            Place::Memory { base, offset } => self.code.address(register, base, offset),
+                            Place::Constant(_) => self.constant_argument(register, (register == RSI) as usize, place),
                         }
                     }
                     self.code.raw(&[0x89, 0xC1]);
                     self.code.constant_general(R8, slow as *const () as u64);
-                    self.code.constant_general(RAX, call_slow as *const () as u64);
+                    let call = match self.wide {
+                        Vectors::Half => call_slow::<4> as *const (),
+                        Vectors::Whole => call_slow::<8> as *const (),
+                    };
+                    self.code.constant_general(RAX, call as u64);
                     self.code.call_rax();
                     self.code.call(self.load);
                 }

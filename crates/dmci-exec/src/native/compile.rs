@@ -1,6 +1,7 @@
 //! A plan as machine code: straight lines of steps become functions, other steps stay as they are.
 
 use super::emit::{Emitter, SPILLS_AT};
+use super::encode::Vectors;
 use super::ir::{Builder, NONE};
 use super::line::Lowering;
 use super::lists::Layout;
@@ -76,9 +77,10 @@ impl Compiled {
     ) -> Option<Compiled> {
         let bodies = plan.loops.iter().map(|l| Compiled::body(l, lanes)).collect::<Option<Vec<_>>>()?;
         let results = of_loop.map_or(&[][..], |step| &step.next);
+        let vectors = plan.native.vectors(lanes);
         let rounds = of_loop.filter(|_| plan.is_straight()).and_then(Rounds::of);
         let steady = rounds.as_ref().map(|r| r.steady);
-        let lowered = Lowered::new(plan, [leaf_rows, output_rows], results, layout, steady);
+        let lowered = Lowered::new(plan, [leaf_rows, output_rows], results, (layout, steady), vectors);
         let guarded = plan.steps.iter().any(|step| matches!(step, Step::Guard { .. }));
         let strides = layout.map_or(&[][..], |l| &l.strides);
         let chain = lowered.chain();
@@ -90,13 +92,14 @@ impl Compiled {
             length if chain > length as f64 => &[1, 2],
             _ => &[1],
         };
+        let fits = |interleave: &&usize| **interleave == 1 || lowered.lanes() * **interleave <= lanes;
         let mut best: Option<(f64, Emitted)> = None;
         // Values that stay in registers leave fewer of them for everything else.
-        let residents: &[usize] = if rounds.is_some() { &[16, 4, 0] } else { &[0] };
+        let residents: &[usize] = if rounds.is_some() { &[32, 4, 0] } else { &[0] };
         // Another order pays where there are few registers, if it does.
         let reordered = if lanes > FEW && lowered.length() < SHORT { lowered.reordered() } else { None };
         let orders = || std::iter::once(&lowered).chain(&reordered);
-        let choices = choices.iter().flat_map(|&i| residents.iter().map(move |&r| (i, r)));
+        let choices = choices.iter().filter(fits).flat_map(|&i| residents.iter().map(move |&r| (i, r)));
         for ((interleave, resident), lowered) in choices.flat_map(|c| orders().map(move |lowered| (c, lowered))) {
             let rounds = rounds.as_ref().map(|rounds| (rounds, resident));
             let emitted = lowered.emit(plan.single, strides, width_for(lanes), interleave, rounds);
@@ -123,7 +126,7 @@ impl Compiled {
             step: emitted.lanes * emitted.interleave,
             guarded,
             rounds: emitted.rounds,
-            spill_bytes: SPILLS_AT + emitted.spills * 32 * emitted.interleave,
+            spill_bytes: SPILLS_AT + emitted.spills * vectors.bytes() * emitted.interleave,
         })
     }
 
@@ -193,7 +196,7 @@ const PER_CYCLE: f64 = 3.0;
 const PER_CYCLE_DECODED: f64 = 2.0;
 const DECODED_CACHE: usize = 4000;
 
-/// Cycles for four lanes, roughly: either instructions are waited for, or the longest chain of them.
+/// Cycles for a vector, roughly: either instructions are waited for, or the longest chain of them.
 fn cost(emitted: &Emitted, chain: f64) -> f64 {
     let vectors = emitted.vectors as f64;
     let rate = if emitted.vectors > DECODED_CACHE { PER_CYCLE_DECODED } else { PER_CYCLE };
@@ -210,10 +213,10 @@ impl Lowered {
         plan: &Plan,
         rows: [usize; 2],
         results: &[RowRange],
-        layout: Option<&Layout>,
-        steady: Option<&Steady>,
+        (layout, steady): (Option<&Layout>, Option<&Steady>),
+        vectors: Vectors,
     ) -> Lowered {
-        let mut lowering = Lowering::new(plan, exported(plan, results), rows, layout);
+        let mut lowering = Lowering::new(plan, exported(plan, results), rows, layout, vectors);
         let mut pieces = Vec::new();
         let mut start = 0;
         for (i, step) in plan.steps.iter().enumerate() {
@@ -279,6 +282,11 @@ impl Lowered {
             builder.instructions[range].copy_from_slice(&order);
         }
         Some(Lowered { builder, pieces: self.pieces.clone(), round: self.round.clone() })
+    }
+
+    /// Lanes of a vector.
+    fn lanes(&self) -> usize {
+        self.builder.vectors.lanes() * if self.builder.packed { 2 } else { 1 }
     }
 
     /// Instructions that are run again and again.

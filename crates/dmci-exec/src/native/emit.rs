@@ -2,22 +2,32 @@
 
 use super::cold::Cold;
 use super::encode::*;
+use super::extended::{LOAD_MASK, STORE_MASK};
 use super::ir::{Action, Builder, Home, Instruction, NONE, Value};
+use super::masks::Masks;
 use crate::plan::Slot;
 use dmci_ops::MAX_ARITY;
 use dmci_ops::arith::Slow;
 use std::ops::Range;
 
-/// Bytes in front of the spilled values: all registers, then operands of calls, then where lists are.
+/// Bytes in front of the spilled values: all vector registers, all mask registers, then operands of calls, then where
+/// lists are.
 pub(super) const SPILLS_AT: usize = LISTS_AT + 8 * MOST_LISTS;
-pub(super) const LISTS_AT: usize = 512 + MAX_ARITY * ARGUMENT;
+pub(super) const LISTS_AT: usize = ARGUMENTS_AT + MAX_ARITY * ARGUMENT;
 /// Lists that code reads and writes by itself.
 pub(super) const MOST_LISTS: usize = 16;
-pub(super) const ARGUMENT: usize = 128;
-pub(super) const VECTOR: usize = 32;
+pub(super) const MASKS_AT: usize = 32 * 64;
+pub(super) const ARGUMENTS_AT: usize = MASKS_AT + 64;
+pub(super) const ARGUMENT: usize = 4 * 64;
 
 pub(super) const NO_USE: u32 = u32::MAX;
 pub(super) const NO_GROUP: u8 = u8::MAX;
+
+/// A mask whose bits are looked at: the signs of vectors, or a group of mask registers.
+enum Test {
+    Signs(Opcode, [Place; 4]),
+    Mask(u8),
+}
 
 /// Turns instructions into code.
 pub(super) struct Emitter<'a> {
@@ -29,13 +39,15 @@ pub(super) struct Emitter<'a> {
     pub(super) row_bytes: usize,
     pub(super) single: bool,
     pub(super) group_of: Vec<u8>,
-    pub(super) held: [Value; 16],
-    pub(super) free: u16,
+    pub(super) held: [Value; 32],
+    pub(super) free: u32,
+    pub(super) masks: Masks,
     /// The next use of each value.
     pub(super) next: Vec<u32>,
     pub(super) free_spills: Vec<u32>,
     pub(super) spills: u32,
     pub(super) cold: Vec<(usize, usize, Cold)>,
+    pub(super) wide: Vectors,
     /// Lanes of a vector.
     pub(super) lanes: usize,
     /// Numbers that a lane has in each list.
@@ -53,9 +65,10 @@ pub(super) struct Emitter<'a> {
 
 impl<'a> Emitter<'a> {
     pub fn new(builder: &'a Builder, strides: &'a [u32], interleave: usize, row_bytes: usize, single: bool) -> Self {
-        let mut code = Code::default();
+        let wide = builder.vectors;
+        let mut code = Code { wide, ..Code::default() };
         for bits in &builder.constants {
-            (0..4).for_each(|_| code.raw(&bits.to_le_bytes()));
+            (0..wide.constant_bytes() / 8).for_each(|_| code.raw(&bits.to_le_bytes()));
         }
         let values = builder.homes.len();
         let mut emitter = Emitter {
@@ -66,13 +79,15 @@ impl<'a> Emitter<'a> {
             row_bytes,
             single,
             group_of: vec![NO_GROUP; values],
-            held: [NONE; 16],
+            held: [NONE; 32],
             free: 0,
+            masks: Masks::new(values),
             next: vec![NO_USE; values],
             free_spills: Vec::new(),
             spills: 0,
             cold: Vec::new(),
-            lanes: if builder.packed { 8 } else { 4 },
+            wide,
+            lanes: wide.lanes() * if builder.packed { 2 } else { 1 },
             strides,
             past: Vec::new(),
             wanted: Vec::new(),
@@ -81,18 +96,23 @@ impl<'a> Emitter<'a> {
             load: 0,
         };
         emitter.save = emitter.code.position();
-        for r in 0..16 {
-            let at = Place::Memory { base: RBP, offset: r as i32 * VECTOR as i32 };
-            emitter.code.vector(STORE, r, 0, at, None);
-        }
+        emitter.all_registers(STORE, STORE_MASK);
         emitter.code.raw(&[0xC5, 0xF8, 0x77, 0xC3]);
         emitter.load = emitter.code.position();
-        for r in 0..16 {
-            let at = Place::Memory { base: RBP, offset: r as i32 * VECTOR as i32 };
-            emitter.code.vector(LOAD, r, 0, at, None);
-        }
+        emitter.all_registers(LOAD, LOAD_MASK);
         emitter.code.raw(&[0xC3]);
         emitter
+    }
+
+    /// Saves all registers, or loads them.
+    fn all_registers(&mut self, op: Opcode, on_masks: Opcode) {
+        let at = |offset: usize| Place::Memory { base: RBP, offset: offset as i32 };
+        for r in 0..self.wide.registers() {
+            self.code.vector(op, r as u8, 0, at(r * self.wide.bytes()), None);
+        }
+        if self.wide == Vectors::Whole {
+            (1..8).for_each(|k| self.code.masks(on_masks, k, None, at(MASKS_AT + 8 * k as usize)));
+        }
     }
 
     /// A function that runs some of the instructions for all lanes; where it begins.
@@ -129,14 +149,19 @@ impl<'a> Emitter<'a> {
 
     pub(super) fn straight_line(&mut self, instructions: &[Instruction]) {
         self.free = self.all_groups();
-        self.held = [NONE; 16];
+        self.held = [NONE; 32];
         self.line(instructions, &[]);
         self.forget_line(instructions, &[]);
     }
 
     /// A bit for each group of registers.
-    pub(super) fn all_groups(&self) -> u16 {
-        ((1u32 << (16 / self.interleave)) - 1) as u16
+    pub(super) fn all_groups(&self) -> u32 {
+        ((1u64 << self.groups()) - 1) as u32
+    }
+
+    /// Groups of registers, one for each vector that is worked on together.
+    pub(super) fn groups(&self) -> usize {
+        self.wide.registers() / self.interleave
     }
 
     /// Instructions, with what is in registers before them; some values are still needed behind them.
@@ -169,6 +194,7 @@ impl<'a> Emitter<'a> {
                 self.forget_if_dead(*v);
             }
         }
+        needed_after.iter().for_each(|v| self.expand(*v, needed_after));
     }
 
     /// Nothing of a line is in registers any more.
@@ -176,6 +202,7 @@ impl<'a> Emitter<'a> {
         for v in self.held.iter().filter(|v| **v != NONE) {
             self.group_of[v.0 as usize] = NO_GROUP;
         }
+        self.masks.all().for_each(|v| self.masks.release(v));
         // Constants may be used again by another function.
         for v in instructions.iter().flat_map(|i| i.operands).chain(needed_after.iter().copied()).filter(|v| *v != NONE)
         {
@@ -184,6 +211,9 @@ impl<'a> Emitter<'a> {
     }
 
     fn instruction(&mut self, instruction: &Instruction) {
+        if self.masked(instruction) {
+            return;
+        }
         let all = instruction.operands;
         let [a, b, c, _] = all;
         let d = instruction.result;
@@ -265,9 +295,12 @@ impl<'a> Emitter<'a> {
                 let group = self.result(d, &all);
                 for copy in 0..self.interleave {
                     let (r, lane) = (self.register(group, copy), self.lanes * copy + lane as usize);
-                    let [lower, upper] = [0, 2].map(|more| self.in_list(list, lane + more, at));
-                    self.code.lower_half(LOAD, r, lower);
-                    self.code.vector(INSERT_UPPER, r, r, upper, Some(1));
+                    let lowest = self.in_list(list, lane, at);
+                    self.code.quarter(LOAD, r, lowest);
+                    for k in 1..self.wide.lanes() / 2 {
+                        let from = self.in_list(list, lane + 2 * k, at);
+                        self.code.vector(self.wide.insert_pair(), r, r, from, Some(k as u8));
+                    }
                 }
             }
             Action::StoreList { list, lane } => {
@@ -281,18 +314,20 @@ impl<'a> Emitter<'a> {
                 self.bring(a, &all);
                 for copy in 0..self.interleave {
                     let (r, lane) = (number(self.place(a, copy)), self.lanes * copy + lane as usize);
-                    let [lower, upper] = [0, 2].map(|more| self.in_list(list, lane + more, at));
-                    self.code.lower_half(STORE, r, lower);
-                    self.code.vector(EXTRACT_UPPER, r, 0, upper, Some(1));
+                    let lowest = self.in_list(list, lane, at);
+                    self.code.quarter(STORE, r, lowest);
+                    for k in 1..self.wide.lanes() / 2 {
+                        let to = self.in_list(list, lane + 2 * k, at);
+                        self.code.vector(self.wide.extract_pair(), r, 0, to, Some(k as u8));
+                    }
                 }
             }
             Action::Guard { outcome, index } => {
                 self.list = None;
-                self.bring(a, &all);
                 let all_set = (1u32 << self.lanes) - 1;
+                let test = self.test(a, self.lanes > self.wide.lanes(), &all);
                 for copy in 0..self.interleave {
-                    let signs = Opcode { prefix: (self.lanes == 4) as u8, ..SIGN_BITS };
-                    self.code.vector(signs, RAX, 0, self.place(a, copy), None);
+                    self.test_bits(&test, copy);
                     self.code.compare_rax(if outcome { all_set } else { 0 });
                     let jump = self.code.jump_unless_equal();
                     self.cold.push((jump, self.code.position(), Cold::Guard { copy, outcome, index }));
@@ -317,7 +352,7 @@ impl<'a> Emitter<'a> {
         Place::Memory { base: RAX, offset: ((lane * self.strides[list as usize] as usize + at as usize) * 8) as i32 }
     }
 
-    fn places(&self, v: Value) -> [Place; 4] {
+    pub(super) fn places(&self, v: Value) -> [Place; 4] {
         let mut places = [Place::Register(0); 4];
         (0..self.interleave).for_each(|copy| places[copy] = self.place(v, copy));
         places
@@ -367,6 +402,25 @@ impl<'a> Emitter<'a> {
         }
     }
 
+    /// Brings a mask to where its bits can be looked at.
+    fn test(&mut self, m: Value, single: bool, operands: &[Value]) -> Test {
+        match self.wide {
+            Vectors::Half => {
+                self.bring(m, operands);
+                Test::Signs(Opcode { prefix: !single as u8, ..SIGN_BITS }, self.places(m))
+            }
+            Vectors::Whole => Test::Mask(self.bring_mask(m, single, operands)),
+        }
+    }
+
+    /// Brings the bits of a mask into `rax`.
+    fn test_bits(&mut self, test: &Test, copy: usize) {
+        match *test {
+            Test::Signs(op, places) => self.code.vector(op, RAX, 0, places[copy], None),
+            Test::Mask(group) => self.mask_bits(group, copy),
+        }
+    }
+
     /// The registers of a value that dies, for another one.
     fn replaced(&mut self, dies: Value, v: Value) -> u8 {
         let group = self.group_of[dies.0 as usize];
@@ -389,16 +443,16 @@ impl<'a> Emitter<'a> {
     fn usual(&mut self, d: Value, all: [Value; 4], slow: Slow) {
         let [fast, m, x, y] = all;
         self.bring(fast, &all);
-        self.bring(m, &all);
-        let [from, mask, xs, ys] = [fast, m, x, y].map(|v| self.places(v));
+        let test = self.test(m, false, &all);
+        let [from, xs, ys] = [fast, x, y].map(|v| self.places(v));
         let group = if self.is_dying(fast) && x != fast && y != fast {
             self.replaced(fast, d)
         } else {
             self.copied(d, &all, from)
         };
         for copy in 0..self.interleave {
-            self.code.vector(SIGN_BITS, RAX, 0, mask[copy], None);
-            self.code.raw(&[0x83, 0xF8, 15]);
+            self.test_bits(&test, copy);
+            self.code.compare_rax((1 << self.wide.lanes()) - 1);
             let jump = self.code.jump_unless_equal();
             let cold = Cold::Usual { result: self.register(group, copy), x: xs[copy], y: ys[copy], slow };
             self.cold.push((jump, self.code.position(), cold));

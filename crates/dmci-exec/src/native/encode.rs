@@ -1,5 +1,68 @@
 //! x86-64 instructions as bytes: the few that the emitter needs.
 
+use super::extended::Masked;
+
+/// What vectors a processor works on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Vectors {
+    /// Sixteen of 256 bits; masks are vectors. AVX2 and FMA.
+    #[default]
+    Half,
+    /// Thirty-two of 512 bits; masks have registers of their own. AVX-512 with F, DQ, BW and VL.
+    Whole,
+}
+
+impl Vectors {
+    /// The widest that this processor has.
+    pub fn widest() -> Vectors {
+        let known = std::is_x86_feature_detected!("avx512f") && std::is_x86_feature_detected!("avx512dq");
+        let sized = std::is_x86_feature_detected!("avx512bw") && std::is_x86_feature_detected!("avx512vl");
+        if known && sized { Vectors::Whole } else { Vectors::Half }
+    }
+
+    pub fn bytes(self) -> usize {
+        match self {
+            Vectors::Half => 32,
+            Vectors::Whole => 64,
+        }
+    }
+
+    pub fn registers(self) -> usize {
+        match self {
+            Vectors::Half => 16,
+            Vectors::Whole => 32,
+        }
+    }
+
+    /// Numbers of double precision in a vector.
+    pub fn lanes(self) -> usize {
+        self.bytes() / 8
+    }
+
+    /// Puts two numbers into a vector, and takes them out.
+    pub fn insert_pair(self) -> Opcode {
+        match self {
+            Vectors::Half => INSERT_UPPER,
+            Vectors::Whole => INSERT_QUARTER,
+        }
+    }
+
+    pub fn extract_pair(self) -> Opcode {
+        match self {
+            Vectors::Half => EXTRACT_UPPER,
+            Vectors::Whole => EXTRACT_QUARTER,
+        }
+    }
+
+    /// Bytes of a number in the table of constants: whole vectors, or one number that is read into all lanes.
+    pub fn constant_bytes(self) -> usize {
+        match self {
+            Vectors::Half => 32,
+            Vectors::Whole => 8,
+        }
+    }
+}
+
 /// Where the last operand of an instruction is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
@@ -27,7 +90,7 @@ pub(super) const R14: u8 = 14;
 pub(super) const R15: u8 = 15;
 
 /// An instruction on vectors: opcode map, mandatory prefix, width bit, opcode.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Opcode {
     pub map: u8,
     pub prefix: u8,
@@ -46,10 +109,16 @@ pub(super) const SIGN_BITS: Opcode = plain(0x50);
 pub(super) const INSERT_UPPER: Opcode = Opcode { map: 3, ..plain(0x18) };
 pub(super) const EXTRACT_UPPER: Opcode = Opcode { map: 3, ..plain(0x19) };
 
+/// A quarter of a vector of 512 bits, put in or taken out.
+pub(super) const INSERT_QUARTER: Opcode = Opcode { wide: true, ..INSERT_UPPER };
+pub(super) const EXTRACT_QUARTER: Opcode = Opcode { wide: true, ..EXTRACT_UPPER };
+
 /// Bytes of code.
 #[derive(Debug, Default)]
 pub(super) struct Code {
     pub bytes: Vec<u8>,
+    /// What instructions on vectors are about.
+    pub wide: Vectors,
     /// Instructions on vectors so far.
     pub vectors: usize,
 }
@@ -67,15 +136,26 @@ impl Code {
         self.raw(&x.to_le_bytes());
     }
 
-    /// An instruction on 256 bits: destination or only register, first operand, last operand, and a
-    /// byte behind them.
+    /// An instruction on vectors: destination or only register, first operand, last operand, and a byte behind them.
     pub fn vector(&mut self, op: Opcode, register: u8, first: u8, last: Place, byte: Option<u8>) {
-        self.instruction(op, 1 << 2, register, first, last, byte);
+        match self.wide {
+            Vectors::Half => self.instruction(op, 1 << 2, register, first, last, byte),
+            Vectors::Whole => self.whole(op, Masked::default(), (register, first), last, byte),
+        }
     }
 
     /// An instruction on the lower 128 bits.
-    pub fn lower_half(&mut self, op: Opcode, register: u8, last: Place) {
-        self.instruction(op, 0, register, 0, last, None);
+    pub fn quarter(&mut self, op: Opcode, register: u8, last: Place) {
+        match self.wide {
+            Vectors::Half => self.instruction(op, 0, register, 0, last, None),
+            Vectors::Whole => self.extended_quarter(op, register, last),
+        }
+    }
+
+    /// An instruction on mask registers, with one operand or two.
+    pub fn masks(&mut self, op: Opcode, register: u8, first: Option<u8>, last: Place) {
+        let length = (first.is_some() as u8) << 2;
+        self.instruction(op, length, register, first.unwrap_or(0), last, None);
     }
 
     fn instruction(&mut self, op: Opcode, length: u8, register: u8, first: u8, last: Place, byte: Option<u8>) {
@@ -94,10 +174,14 @@ impl Code {
             self.raw(&[0xC4, second, (op.wide as u8) << 7 | low]);
         }
         self.bytes.push(op.code);
-        let reg = (register & 7) << 3;
+        self.operand((register & 7) << 3, last, 1, byte);
+    }
+
+    /// The last operand and the byte behind it; short distances in memory count so many bytes.
+    pub(super) fn operand(&mut self, reg: u8, last: Place, unit: i32, byte: Option<u8>) {
         match last {
             Place::Register(r) => self.bytes.push(0xC0 | reg | r & 7),
-            Place::Memory { base, offset } => self.memory(reg, base, offset),
+            Place::Memory { base, offset } => self.memory(reg, base, offset, unit),
             Place::Constant(at) => {
                 self.bytes.push(reg | 5);
                 let end = self.position() + 4 + byte.is_some() as usize;
@@ -108,11 +192,12 @@ impl Code {
     }
 
     /// The bytes of a memory operand; no base that needs more is used.
-    fn memory(&mut self, reg: u8, base: u8, offset: i32) {
-        match i8::try_from(offset) {
-            Ok(0) if base & 7 != 5 => self.bytes.push(reg | base & 7),
-            Ok(short) => self.raw(&[0x40 | reg | base & 7, short as u8]),
-            Err(_) => {
+    fn memory(&mut self, reg: u8, base: u8, offset: i32, unit: i32) {
+        let short = if offset % unit == 0 { i8::try_from(offset / unit).ok() } else { None };
+        match short {
+            Some(0) if base & 7 != 5 => self.bytes.push(reg | base & 7),
+            Some(short) => self.raw(&[0x40 | reg | base & 7, short as u8]),
+            None => {
                 self.bytes.push(0x80 | reg | base & 7);
                 self.word(offset);
             }
@@ -133,7 +218,7 @@ impl Code {
     /// Sets a general register to an address.
     pub fn address(&mut self, to: u8, base: u8, offset: i32) {
         self.raw(&[0x48 | (to >> 3) << 2 | base >> 3, 0x8D]);
-        self.memory((to & 7) << 3, base, offset);
+        self.memory((to & 7) << 3, base, offset, 1);
     }
 
     /// Sets a general register to a constant of 64 bits.
@@ -145,25 +230,25 @@ impl Code {
     /// Sets a general register to a word in memory.
     pub fn load_general(&mut self, to: u8, base: u8, offset: i32) {
         self.raw(&[0x48 | (to >> 3) << 2 | base >> 3, 0x8B]);
-        self.memory((to & 7) << 3, base, offset);
+        self.memory((to & 7) << 3, base, offset, 1);
     }
 
     /// Keeps the bits of a general register that a word in memory has too.
     pub fn and_general(&mut self, to: u8, base: u8, offset: i32) {
         self.raw(&[0x48 | (to >> 3) << 2 | base >> 3, 0x23]);
-        self.memory((to & 7) << 3, base, offset);
+        self.memory((to & 7) << 3, base, offset, 1);
     }
 
     /// Puts a general register into a word in memory if it is larger.
     pub fn store_if_larger(&mut self, from: u8, base: u8, offset: i32) {
         let prefix = 0x48 | (from >> 3) << 2 | base >> 3;
         self.raw(&[prefix, 0x3B]);
-        self.memory((from & 7) << 3, base, offset);
+        self.memory((from & 7) << 3, base, offset, 1);
         self.raw(&[0x0F, 0x86]);
         self.word(0);
         let jump = self.position() - 4;
         self.raw(&[prefix, 0x89]);
-        self.memory((from & 7) << 3, base, offset);
+        self.memory((from & 7) << 3, base, offset, 1);
         self.land(jump, self.position());
     }
 
@@ -182,7 +267,7 @@ impl Code {
     /// Adds a constant to a word in memory.
     pub fn add_memory(&mut self, base: u8, offset: i32, x: i32) {
         self.raw(&[0x48 | base >> 3, 0x81]);
-        self.memory(0, base, offset);
+        self.memory(0, base, offset, 1);
         self.word(x);
     }
 
@@ -190,6 +275,18 @@ impl Code {
     pub fn compare_rax(&mut self, x: u32) {
         self.bytes.push(0x3D);
         self.word(x as i32);
+    }
+
+    /// Flips bits of the lower half of `rax`.
+    pub fn exclusive_or_rax(&mut self, bits: u32) {
+        self.bytes.push(0x35);
+        self.word(bits as i32);
+    }
+
+    /// Whether the lower half of `rax` has any of these bits.
+    pub fn test_rax(&mut self, bits: u32) {
+        self.bytes.push(0xA9);
+        self.word(bits as i32);
     }
 
     /// Calls what `rax` points to.

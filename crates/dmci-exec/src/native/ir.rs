@@ -1,7 +1,7 @@
 //! Vector instructions in single assignment, and the arithmetic that kernels are written in as a way
 //! to make them.
 
-use super::encode::{LOAD, Opcode, plain};
+use super::encode::{LOAD, Opcode, Vectors, plain};
 use dmci_ops::Op;
 use dmci_ops::arith::{Arith, SIGN, Slow};
 use rustc_hash::FxHashMap;
@@ -27,7 +27,7 @@ pub(super) enum Action {
     Blend(Opcode),
     /// The upper half of the operand in the lower half.
     Upper,
-    /// Numbers of a row, for four lanes from one of the group on.
+    /// Numbers of a row, for a vector of double precision from one lane of the group on.
     LoadRow { row: u32, lane: u8 },
     /// a b + c, or c - a b.
     Fused { negated: bool },
@@ -35,9 +35,9 @@ pub(super) enum Action {
     Single,
     /// The operand goes to a row.
     Store { row: u32 },
-    /// Numbers of a list that has one for each lane, for four lanes from one of the group on.
+    /// Numbers of a list that has one for each lane, likewise.
     Load { list: u8, lane: u8 },
-    /// Two neighbours in a list for a lane in the lower half, and for the lane after the next in the upper.
+    /// Two neighbours in a list for a lane in the lowest quarter, for the lane after the next behind it, and so on.
     LoadPairs { list: u8, at: u32, lane: u8 },
     /// The operand goes to a list that has one number for each lane.
     StoreList { list: u8, lane: u8 },
@@ -106,7 +106,9 @@ pub(super) struct Builder {
     by_bits: FxHashMap<u64, Value>,
     /// Equal instructions are made once, as parts of different kernels often are.
     pub merging: bool,
-    /// Values are eight single-precision numbers instead of four of double precision.
+    /// What a value is.
+    pub vectors: Vectors,
+    /// Values are numbers of single precision, twice as many as of double precision.
     pub packed: bool,
     known: FxHashMap<(u64, [Value; 3]), Value>,
     /// Values whose sign was changed, and what they were before.
@@ -129,7 +131,7 @@ fn key(action: Action) -> Option<u64> {
 }
 
 const fn map2(code: u8) -> Opcode {
-    Opcode { map: 2, prefix: 1, wide: false, code }
+    Opcode { map: 2, prefix: 1, wide: true, code }
 }
 
 const fn map3(code: u8) -> Opcode {
@@ -138,6 +140,14 @@ const fn map3(code: u8) -> Opcode {
 
 /// The second of two operands where a mask is set.
 pub(super) const BLEND: Opcode = map3(0x4B);
+
+pub(super) const AND: Opcode = plain(0x54);
+pub(super) const AND_NOT: Opcode = plain(0x55);
+pub(super) const OR: Opcode = plain(0x56);
+pub(super) const XOR: Opcode = plain(0x57);
+pub(super) const COMPARE: Opcode = plain(0xC2);
+pub(super) const INT_EQUAL: Opcode = map2(0x29);
+pub(super) const INT_GREATER: Opcode = map2(0x37);
 
 pub(super) const LESS: u8 = 0x11;
 pub(super) const LESS_EQUAL: u8 = 0x12;
@@ -152,8 +162,8 @@ pub(super) const UP: u8 = 10;
 pub(super) const TO_ZERO: u8 = 11;
 
 impl Builder {
-    pub fn new(packed: bool) -> Builder {
-        Builder { packed, ..Builder::default() }
+    pub fn new(vectors: Vectors, packed: bool) -> Builder {
+        Builder { vectors, packed, ..Builder::default() }
     }
 
     fn value(&mut self, home: Home) -> Value {
@@ -241,7 +251,7 @@ impl Builder {
             symmetric => symmetric,
         };
         let (how, a, b) = if constant(a) && !constant(b) { (mirrored, b, a) } else { (how, a, b) };
-        self.push(Action::WithByte(self.sized(plain(0xC2)), how), &[a, b])
+        self.push(Action::WithByte(self.sized(COMPARE), how), &[a, b])
     }
 
     pub fn rounded(&mut self, how: u8, a: Value) -> Value {
@@ -265,15 +275,15 @@ impl Builder {
 
     /// b where a is not set.
     pub fn without(&mut self, a: Value, b: Value) -> Value {
-        self.binary(plain(0x55), false, a, b)
+        self.binary(AND_NOT, false, a, b)
     }
 
     pub fn int_equal(&mut self, a: Value, b: Value) -> Value {
-        self.binary(map2(0x29), true, a, b)
+        self.binary(INT_EQUAL, true, a, b)
     }
 
     pub fn int_greater(&mut self, a: Value, b: Value) -> Value {
-        self.binary(map2(0x37), false, a, b)
+        self.binary(INT_GREATER, false, a, b)
     }
 
     /// The first of each two, from both in turn.
@@ -346,16 +356,16 @@ impl Arith for Builder {
         self.rounded(NEAREST, a)
     }
     fn and(&mut self, a: Value, b: Value) -> Value {
-        self.binary(plain(0x54), true, a, b)
+        self.binary(AND, true, a, b)
     }
     fn or(&mut self, a: Value, b: Value) -> Value {
         // A number and its opposite are the same below the sign: so are kernels that begin with that.
         let sign = matches!(self.homes[b.0 as usize], Home::Constant(n) if self.constants[n as usize] == SIGN);
         let a = self.opposites.get(&a).copied().filter(|_| sign).unwrap_or(a);
-        self.binary(plain(0x56), true, a, b)
+        self.binary(OR, true, a, b)
     }
     fn xor(&mut self, a: Value, b: Value) -> Value {
-        self.binary(plain(0x57), true, a, b)
+        self.binary(XOR, true, a, b)
     }
     fn int_add(&mut self, a: Value, b: Value) -> Value {
         self.binary(plain(0xD4), true, a, b)

@@ -1,5 +1,6 @@
 //! Straight lines of steps as instructions.
 
+use super::encode::Vectors;
 use super::ir::{Action, Builder, NONE, Value};
 use super::lists::{Layout, Spot};
 use super::lower::{Form, Formed};
@@ -31,7 +32,7 @@ pub(super) struct Lowering<'a> {
     waiting: Vec<Option<(Spot, bool)>>,
     /// Pairs that were loaded, by list, place and lane.
     pairs: FxHashMap<(u8, u32, u8), [Value; 2]>,
-    /// Results that go to lists: for four lanes, and for the next four of packed ones.
+    /// Results that go to lists: for a vector of double precision, and for the next one if lanes are packed.
     results: Vec<[Value; 2]>,
 }
 
@@ -41,11 +42,12 @@ impl<'a> Lowering<'a> {
         exported: Vec<bool>,
         [leaf_rows, output_rows]: [usize; 2],
         layout: Option<&'a Layout>,
+        vectors: Vectors,
     ) -> Self {
         let packed = layout.is_some() && can_be_packed(plan);
         Lowering {
             plan,
-            builder: Builder::new(packed),
+            builder: Builder::new(vectors, packed),
             values: vec![(0, Formed { value: NONE, form: Form::Bits }); plan.slots],
             line: 1,
             rows_change: exported.contains(&true),
@@ -80,15 +82,20 @@ impl<'a> Lowering<'a> {
     fn load(&mut self, layout: &Layout, spot: Spot) -> Value {
         if self.builder.packed {
             self.builder.packed = false;
-            let halves = [0, 4].map(|lane| self.load_four(layout, spot, lane));
+            let halves = self.halves().map(|lane| self.load_doubles(layout, spot, lane));
             self.builder.packed = true;
             return self.builder.narrowed(halves);
         }
-        self.load_four(layout, spot, 0)
+        self.load_doubles(layout, spot, 0)
     }
 
-    /// Loads a leaf for four lanes from one of the group on.
-    fn load_four(&mut self, layout: &Layout, Spot { list, at }: Spot, lane: u8) -> Value {
+    /// The first lanes of the halves of a vector of single precision.
+    fn halves(&self) -> [u8; 2] {
+        [0, self.builder.vectors.lanes() as u8]
+    }
+
+    /// Loads a leaf for a vector of double precision from one lane of the group on.
+    fn load_doubles(&mut self, layout: &Layout, Spot { list, at }: Spot, lane: u8) -> Value {
         let stride = layout.strides[list as usize];
         if stride == 1 {
             return self.builder.push(Action::Load { list, lane }, &[]);
@@ -104,7 +111,7 @@ impl<'a> Lowering<'a> {
     /// A leaf that is in a row.
     fn row(&mut self, row: u32) -> Value {
         if self.builder.packed {
-            let halves = [0, 4].map(|lane| self.builder.push(Action::LoadRow { row, lane }, &[]));
+            let halves = self.halves().map(|lane| self.builder.push(Action::LoadRow { row, lane }, &[]));
             return self.builder.narrowed(halves);
         }
         self.builder.row(row)
@@ -118,8 +125,8 @@ impl<'a> Lowering<'a> {
         for (list, &stride) in layout.strides.iter().enumerate().skip(layout.sources) {
             let list = list as u8;
             let values: Vec<[Value; 2]> = results.by_ref().take(stride as usize).collect();
-            for half in 0..1 + packed as usize {
-                let (values, from): (Vec<Value>, u8) = (values.iter().map(|v| v[half]).collect(), 4 * half as u8);
+            for (half, from) in self.halves().into_iter().enumerate().take(1 + packed as usize) {
+                let values: Vec<Value> = values.iter().map(|v| v[half]).collect();
                 if let [one] = values[..] {
                     self.builder.effect(Action::StoreList { list, lane: from }, &[one], NONE);
                     continue;

@@ -1,9 +1,9 @@
-//! Single precision: eight numbers to a vector.
+//! Single precision: twice as many numbers to a vector.
 //!
 //! An operation in single precision is the one in double precision, rounded. For sums, products, quotients
 //! and roots that has the same bits as computing in single precision at once, since a number of double precision has
-//! more than twice as many digits; for other functions both halves of a vector are made four numbers of double
-//! precision for as long as it takes.
+//! more than twice as many digits; for other functions both halves of a vector are made vectors of double precision
+//! for as long as it takes.
 
 use super::encode::{INSERT_UPPER, Opcode, plain};
 use super::ir::{Action, Builder, Value};
@@ -11,7 +11,7 @@ use super::lower::{Formed, has_kernel};
 use crate::plan::{Plan, Step};
 use dmci_ops::{Op, Type};
 
-/// Four numbers of double precision from the lower half of eight, and back.
+/// Numbers of double precision from the lower half of a vector, and back.
 const WIDEN: Opcode = Opcode { prefix: 0, ..plain(0x5A) };
 const NARROW: Opcode = plain(0x5A);
 
@@ -58,7 +58,7 @@ fn packs(op: Op) -> bool {
     simple || has_kernel(op)
 }
 
-/// Whether a plan can be run with eight lanes to a vector: everything in it is a real of single precision, or
+/// Whether a plan can be run with twice the lanes to a vector: everything in it is a real of single precision, or
 /// the outcome of a comparison.
 pub(super) fn can_be_packed(plan: &Plan) -> bool {
     // What is in each slot.
@@ -86,13 +86,13 @@ pub(super) fn can_be_packed(plan: &Plan) -> bool {
 }
 
 impl Builder {
-    /// Four and four numbers of double precision as eight of single precision.
+    /// Two vectors of double precision as one of single precision.
     pub fn narrowed(&mut self, halves: [Value; 2]) -> Value {
         let [lower, upper] = halves.map(|half| self.push(Action::Unary(NARROW, None), &[half]));
         self.push(Action::WithByte(INSERT_UPPER, 1), &[lower, upper])
     }
 
-    /// Eight numbers as four and four of double precision.
+    /// Numbers as two vectors of double precision.
     fn widened(&mut self, x: Value) -> [Value; 2] {
         let upper = self.push(Action::Upper, &[x]);
         [x, upper].map(|half| self.push(Action::Unary(WIDEN, None), &[half]))

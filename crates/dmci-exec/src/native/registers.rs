@@ -5,7 +5,7 @@
 //! such as a constant, is only forgotten. Instructions read their last operand from there: it is brought into
 //! registers only where it has to be.
 
-use super::emit::{Emitter, NO_GROUP, NO_USE, SPILLS_AT, VECTOR};
+use super::emit::{Emitter, NO_GROUP, NO_USE, SPILLS_AT};
 use super::encode::{LOAD, Place, R15, RBP, RBX, STORE};
 use super::ir::{Home, NONE, Value};
 
@@ -23,6 +23,11 @@ impl Emitter<'_> {
 
     /// The register group of a value is free again.
     pub(super) fn release(&mut self, v: Value) {
+        self.masks.release(v);
+        self.release_vectors(v);
+    }
+
+    fn release_vectors(&mut self, v: Value) {
         let group = std::mem::replace(&mut self.group_of[v.0 as usize], NO_GROUP);
         if group != NO_GROUP {
             self.held[group as usize] = NONE;
@@ -39,14 +44,14 @@ impl Emitter<'_> {
     }
 
     pub(super) fn home(&self, home: Home, copy: usize) -> Place {
-        let at = |base, bytes: usize| Place::Memory { base, offset: (bytes + copy * VECTOR) as i32 };
+        let at = |base, bytes: usize| Place::Memory { base, offset: (bytes + copy * self.wide.bytes()) as i32 };
         match home {
-            Home::Constant(n) => Place::Constant(n * VECTOR as u32),
+            Home::Constant(n) => Place::Constant(n * self.wide.constant_bytes() as u32),
             Home::Row(row) => match self.past.iter().position(|past| *past == row) {
                 Some(past) => at(R15, past * self.row_bytes),
                 None => at(RBX, row as usize * self.row_bytes),
             },
-            Home::Spill(s) => at(RBP, SPILLS_AT + s as usize * VECTOR * self.interleave),
+            Home::Spill(s) => at(RBP, SPILLS_AT + s as usize * self.wide.bytes() * self.interleave),
             // Every value that is used was made before.
             Home::Nowhere => at(RBP, 0),
         }
@@ -68,6 +73,9 @@ impl Emitter<'_> {
     }
 
     pub(super) fn spill(&mut self, v: Value) {
+        if self.masks.has(v) {
+            return self.release_vectors(v);
+        }
         if self.homes[v.0 as usize] == Home::Nowhere {
             let home = Home::Spill(self.spill_slot());
             self.homes[v.0 as usize] = home;
@@ -80,13 +88,13 @@ impl Emitter<'_> {
     }
 
     /// The held value that is used last, outside of some groups.
-    pub(super) fn victim(&self, keep: u16) -> Option<Value> {
-        let groups = (0..16 / self.interleave).filter(|g| keep >> g & 1 == 0);
+    pub(super) fn victim(&self, keep: u32) -> Option<Value> {
+        let groups = (0..self.groups()).filter(|g| keep >> g & 1 == 0);
         groups.map(|g| self.held[g]).filter(|v| *v != NONE).max_by_key(|v| self.next[v.0 as usize])
     }
 
     /// A group for a value; those in `keep` stay as they are.
-    pub(super) fn take(&mut self, v: Value, keep: u16) -> u8 {
+    pub(super) fn take(&mut self, v: Value, keep: u32) -> u8 {
         if self.free & !keep == 0
             && let Some(victim) = self.victim(keep)
         {
@@ -101,7 +109,7 @@ impl Emitter<'_> {
         group
     }
 
-    pub(super) fn mask_of(&self, values: &[Value]) -> u16 {
+    pub(super) fn mask_of(&self, values: &[Value]) -> u32 {
         let groups = values.iter().filter(|v| **v != NONE).map(|v| self.group_of[v.0 as usize]);
         groups.filter(|g| *g != NO_GROUP).fold(0, |mask, g| mask | 1 << g)
     }

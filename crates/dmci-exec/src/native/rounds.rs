@@ -7,9 +7,10 @@
 //! As many states and shared values as there is room for are in the same registers at the start of every round.
 
 use super::compile::Compiled;
-use super::emit::{Emitter, LISTS_AT, NO_GROUP, VECTOR};
+use super::emit::{Emitter, LISTS_AT, NO_GROUP};
 use super::encode::*;
-use super::ir::{Action, BLEND, Home, Instruction, NONE, UNORDERED, Value};
+use super::extended::{CHOOSE, Masked};
+use super::ir::{Action, BLEND, COMPARE, Home, Instruction, NONE, UNORDERED, Value};
 use super::run::NativeSpace;
 use crate::loops::Steady;
 use crate::plan::{LoopStep, LoopStepKind, Slot, rows_of};
@@ -154,7 +155,7 @@ impl Emitter<'_> {
             .collect();
         // States first, then what is used most; some registers stay free.
         let spare = if self.interleave == 1 { 2 } else { 1 };
-        let most = resident.min(16 / self.interleave - spare);
+        let most = resident.min(self.groups() - spare);
         let mut states: Vec<(Slot, Value)> =
             next.iter().filter_map(|&(_, state, _)| Some((state, *by_row.get(&state)?))).collect();
         states.truncate(most);
@@ -209,7 +210,7 @@ impl Emitter<'_> {
     /// Loads what is in registers from round to round.
     fn begin(&mut self, round: &Round) {
         self.free = self.all_groups();
-        self.held = [NONE; 16];
+        self.held = [NONE; 32];
         for (group, &v) in round.residents.iter().enumerate() {
             let home = self.homes[v.0 as usize];
             for copy in 0..self.interleave {
@@ -262,14 +263,14 @@ impl Emitter<'_> {
         }
     }
 
-    /// A register that holds nothing between rounds, and another one.
-    fn spare(&self) -> [u8; 2] {
-        [15, 14]
+    /// A register that holds nothing between rounds.
+    fn spare(&self) -> u8 {
+        self.wide.registers() as u8 - 1
     }
 
     /// Puts a state into its row behind the last round, with the bits that operations give.
     fn give_state(&mut self, row: Slot, group: Option<u8>, real: bool) {
-        let [spare, mask] = self.spare();
+        let spare = self.spare();
         for copy in 0..self.interleave {
             let place = self.home(Home::Row(row), copy);
             let from = group.map(|group| self.register(group, copy));
@@ -281,11 +282,25 @@ impl Emitter<'_> {
                 spare
             });
             if real {
-                let nan = self.not_a_number();
-                self.code.vector(plain(0xC2), mask, from, Place::Register(from), Some(UNORDERED));
-                self.code.vector(BLEND, from, from, nan, Some(mask << 4));
+                self.make_exact(from);
             }
             self.code.vector(STORE, from, 0, place, None);
+        }
+    }
+
+    /// Gives what is not a number in a register the bits that operations give.
+    fn make_exact(&mut self, register: u8) {
+        let (nan, same) = (self.not_a_number(), Place::Register(register));
+        match self.wide {
+            Vectors::Half => {
+                let mask = self.spare() - 1;
+                self.code.vector(COMPARE, mask, register, same, Some(UNORDERED));
+                self.code.vector(BLEND, register, register, nan, Some(mask << 4));
+            }
+            Vectors::Whole => {
+                self.code.vector(COMPARE, 1, register, same, Some(UNORDERED));
+                self.code.whole(CHOOSE, Masked { by: 1, zero: false }, (register, register), nan, None);
+            }
         }
     }
 
@@ -297,16 +312,16 @@ impl Emitter<'_> {
 
     fn store_group(&mut self, group: u8, (base, offset): (u8, usize)) {
         for copy in 0..self.interleave {
-            let to = Place::Memory { base, offset: (offset + copy * VECTOR) as i32 };
+            let to = Place::Memory { base, offset: (offset + copy * self.wide.bytes()) as i32 };
             self.code.vector(STORE, self.register(group, copy), 0, to, None);
         }
     }
 
     /// Copies a group of lanes from one row to another.
     fn copy(&mut self, (to, to_offset): (u8, usize), (from, from_offset): (u8, usize)) {
-        let [spare, _] = self.spare();
+        let spare = self.spare();
         for copy in 0..self.interleave {
-            let place = |base, offset: usize| Place::Memory { base, offset: (offset + copy * VECTOR) as i32 };
+            let place = |base, offset: usize| Place::Memory { base, offset: (offset + copy * self.wide.bytes()) as i32 };
             self.code.vector(LOAD, spare, 0, place(from, from_offset), None);
             self.code.vector(STORE, spare, 0, place(to, to_offset), None);
         }

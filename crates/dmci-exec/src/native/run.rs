@@ -1,6 +1,7 @@
 //! When plans are compiled, and how they are run.
 
 use super::compile::{Compiled, Part};
+use super::encode::Vectors;
 use super::lists::Direct;
 use crate::block::{Frame, Leaves, STAYED, WORKSPACE, WORTH_A_THREAD, Which, Workspace};
 use crate::plan::{Code, LoopStep, Plan, Step};
@@ -46,6 +47,13 @@ pub(crate) struct Native {
     pub(super) few: OnceLock<Option<Box<Compiled>>>,
     many: OnceLock<Option<Box<Compiled>>>,
     pub(super) direct: OnceLock<Option<Box<Direct>>>,
+}
+
+impl Native {
+    /// The vectors that code for blocks of so many lanes works on.
+    pub(super) fn vectors(&self, lanes: usize) -> Vectors {
+        if lanes <= FEW || self.when == Code::AlwaysNarrow { Vectors::Half } else { Vectors::widest() }
+    }
 }
 
 impl Clone for Native {
@@ -96,7 +104,7 @@ impl Plan {
         let before = native.work.fetch_add(work, Ordering::Relaxed);
         let enough = COMPILE_PLAN.saturating_add(steps.saturating_mul(COMPILE_STEP));
         // How often a loop runs nobody knows, and its code is short.
-        native.when == Code::Always || !self.loops.is_empty() || before.saturating_add(work) >= enough
+        matches!(native.when, Code::Always | Code::AlwaysNarrow) || !self.loops.is_empty() || before.saturating_add(work) >= enough
     }
 
     /// Steps that are compiled.

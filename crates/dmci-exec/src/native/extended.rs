@@ -1,0 +1,101 @@
+//! Instructions on 512 bits, and on registers for masks.
+
+use super::encode::{Code, EXTRACT_QUARTER, EXTRACT_UPPER, INSERT_QUARTER, INSERT_UPPER, LOAD, Opcode, Place, plain};
+
+/// A mask register, and whether lanes outside of it become zero.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Masked {
+    pub by: u8,
+    pub zero: bool,
+}
+
+/// The second of two operands in lanes of a mask.
+pub(super) const CHOOSE: Opcode = Opcode { map: 2, wide: true, ..plain(0x65) };
+
+/// All bits of the lanes of a mask, and back.
+pub(super) const EXPAND: Opcode = Opcode { map: 2, prefix: 2, wide: true, code: 0x38 };
+pub(super) const COLLECT: Opcode = Opcode { map: 2, prefix: 2, wide: true, code: 0x39 };
+
+/// Masks of sixteen lanes: to and from memory, and to a general register.
+pub(super) const LOAD_MASK: Opcode = Opcode { prefix: 0, ..plain(0x90) };
+pub(super) const STORE_MASK: Opcode = Opcode { prefix: 0, ..plain(0x91) };
+pub(super) const MASK_BITS: Opcode = Opcode { prefix: 0, ..plain(0x93) };
+
+const LOAD_SINGLE: Opcode = Opcode { prefix: 0, ..LOAD };
+
+const WHOLE: u8 = 2 << 5;
+const QUARTER: u8 = 0;
+
+/// An instruction as it is on 512 bits.
+struct Extended {
+    op: Opcode,
+    wide: bool,
+    /// Bytes that short distances count.
+    unit: i32,
+    /// A number from memory goes to all lanes.
+    broadcast: bool,
+}
+
+impl Extended {
+    fn of(op: Opcode, last: Place) -> Extended {
+        let constant = matches!(last, Place::Constant(_));
+        let other = |op: Opcode, unit: i32| Extended { op, wide: true, unit, broadcast: false };
+        match op {
+            LOAD if constant => other(Opcode { map: 2, ..plain(0x19) }, 8),
+            LOAD_SINGLE if constant => Extended { wide: false, ..other(Opcode { map: 2, ..plain(0x18) }, 4) },
+            INSERT_QUARTER | EXTRACT_QUARTER => other(op, 16),
+            INSERT_UPPER => other(Opcode { code: 0x1A, ..op }, 32),
+            EXTRACT_UPPER => other(Opcode { code: 0x1B, ..op }, 32),
+            _ => {
+                // Instructions on numbers of single precision have no prefix, or come before those of double precision.
+                let wide = match op.map {
+                    1 => op.prefix == 1,
+                    2 => op.wide,
+                    _ => op.code & 1 == 1,
+                };
+                let widens = op.map == 1 && op.prefix == 0 && op.code == 0x5A;
+                Extended { op, wide, unit: if widens { 32 } else { 64 }, broadcast: constant }
+            }
+        }
+    }
+}
+
+impl Code {
+    /// An instruction on 512 bits.
+    pub fn whole(&mut self, op: Opcode, masked: Masked, registers: (u8, u8), last: Place, byte: Option<u8>) {
+        self.extended(Extended::of(op, last), WHOLE, masked, registers, last, byte);
+    }
+
+    /// One on the lower quarter.
+    pub fn extended_quarter(&mut self, op: Opcode, register: u8, last: Place) {
+        let extended = Extended { op, wide: true, unit: 16, broadcast: false };
+        self.extended(extended, QUARTER, Masked::default(), (register, 0), last, None);
+    }
+
+    fn extended(
+        &mut self,
+        Extended { op, wide, unit, broadcast }: Extended,
+        length: u8,
+        masked: Masked,
+        (register, first): (u8, u8),
+        last: Place,
+        byte: Option<u8>,
+    ) {
+        self.vectors += 1;
+        let bit = |n: u8, of: u8| of >> n & 1;
+        let (index_high, base_high) = match last {
+            Place::Register(r) => (bit(4, r), bit(3, r)),
+            Place::Memory { base, .. } => (0, bit(3, base)),
+            Place::Constant(_) => (0, 0),
+        };
+        let inverted = bit(3, register) << 7 | index_high << 6 | base_high << 5 | bit(4, register) << 4;
+        self.raw(&[
+            0x62,
+            inverted ^ 0xF0 | op.map,
+            (wide as u8) << 7 | (!first & 15) << 3 | 1 << 2 | op.prefix,
+            (masked.zero as u8) << 7 | length | (broadcast as u8) << 4 | (bit(4, first) ^ 1) << 3 | masked.by,
+            op.code,
+        ]);
+        self.operand((register & 7) << 3, last, unit, byte);
+    }
+}

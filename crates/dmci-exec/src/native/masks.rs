@@ -1,0 +1,245 @@
+//! Masks in registers of their own.
+//!
+//! With vectors of 512 bits, comparisons give masks, which selections, guards and each other take. A mask that is
+//! needed as a vector, or that has to make room, becomes all bits of its lanes in a vector register; every vector
+//! can become the mask of its signs.
+
+use super::emit::{Emitter, NO_GROUP, number};
+use super::encode::*;
+use super::extended::{CHOOSE, COLLECT, EXPAND, MASK_BITS, Masked};
+use super::ir::{AND, AND_NOT, Action, COMPARE, Home, INT_EQUAL, INT_GREATER, Instruction, NONE, OR, Value, XOR};
+
+/// What is in mask registers. The first of them stands for no mask and is not used.
+pub(super) struct Masks {
+    /// By value.
+    group_of: Vec<u8>,
+    held: [Value; 7],
+    /// Whether lanes are numbers of single precision.
+    single: [bool; 7],
+    /// Whether they are all that there is of a value, and not only its signs.
+    whole: [bool; 7],
+}
+
+impl Masks {
+    pub fn new(values: usize) -> Masks {
+        Masks { group_of: vec![NO_GROUP; values], held: [NONE; 7], single: [false; 7], whole: [false; 7] }
+    }
+
+    /// Whether a value is a mask, and in mask registers.
+    pub fn has(&self, v: Value) -> bool {
+        self.group(v).is_some_and(|group| self.whole[group as usize])
+    }
+
+    /// The mask registers with the signs of a value.
+    fn group(&self, v: Value) -> Option<u8> {
+        if v == NONE { None } else { Some(self.group_of[v.0 as usize]).filter(|g| *g != NO_GROUP) }
+    }
+
+    /// Nobody needs a value in its mask register any more.
+    pub fn release(&mut self, v: Value) {
+        let group = std::mem::replace(&mut self.group_of[v.0 as usize], NO_GROUP);
+        if group != NO_GROUP {
+            self.held[group as usize] = NONE;
+        }
+    }
+
+    /// All that are in mask registers.
+    pub fn all(&self) -> impl Iterator<Item = Value> + use<> {
+        self.held.into_iter().filter(|v| *v != NONE)
+    }
+}
+
+/// The instruction on masks of eight lanes or of sixteen, by the instruction on vectors.
+fn on_masks(op: Opcode) -> Option<Opcode> {
+    let code = match (Opcode { prefix: 1, ..op }) {
+        AND => 0x41,
+        AND_NOT => 0x42,
+        OR => 0x45,
+        XOR => 0x47,
+        _ => return None,
+    };
+    Some(Opcode { code, ..op })
+}
+
+const NOT: u8 = 0x44;
+
+impl Emitter<'_> {
+    /// Does an instruction if it makes or takes masks; otherwise all its operands are vectors afterwards.
+    pub(super) fn masked(&mut self, instruction: &Instruction) -> bool {
+        if self.wide == Vectors::Half {
+            return false;
+        }
+        let all = instruction.operands;
+        let [a, b, c, _] = all;
+        let d = instruction.result;
+        match instruction.action {
+            Action::WithByte(op, byte) if op.code == COMPARE.code => self.compared(op, Some(byte), d, a, b),
+            Action::Binary(op @ (INT_EQUAL | INT_GREATER), _) => self.compared(op, None, d, a, b),
+            Action::Binary(op, _) if let Some(on_masks) = on_masks(op) => {
+                return self.combined(op, on_masks, d, a, b);
+            }
+            Action::Blend(op) => {
+                let single = op.code & 1 == 0;
+                let mask = self.bring_mask(a, single, &all);
+                self.expand(b, &all);
+                self.expand(c, &all);
+                self.bring(c, &all);
+                let (set, other) = (self.places(b), self.places(c));
+                let group = self.result(d, &all);
+                for copy in 0..self.interleave {
+                    let op = Opcode { wide: !single, ..CHOOSE };
+                    let masked = Masked { by: self.mask_register(mask, copy), zero: false };
+                    let registers = (self.register(group, copy), number(other[copy]));
+                    self.code.whole(op, masked, registers, set[copy], None);
+                }
+            }
+            _ => {
+                let takes_mask = |v: Value| match instruction.action {
+                    Action::Guard { .. } => v == a,
+                    Action::Usual(_) => v == b,
+                    _ => false,
+                };
+                all.into_iter().filter(|v| !takes_mask(*v)).for_each(|v| self.expand(v, &all));
+                return false;
+            }
+        }
+        true
+    }
+
+    /// A comparison.
+    fn compared(&mut self, op: Opcode, byte: Option<u8>, d: Value, a: Value, b: Value) {
+        let all = [a, b];
+        all.into_iter().for_each(|v| self.expand(v, &all));
+        self.bring(a, &all);
+        let (first, last) = (self.places(a), self.places(b));
+        let mask = self.take_mask(d, op.prefix == 0, &all);
+        for copy in 0..self.interleave {
+            self.code.vector(op, self.mask_register(mask, copy), number(first[copy]), last[copy], byte);
+        }
+    }
+
+    /// An operation on bits, if an operand of it is a mask.
+    fn combined(&mut self, op: Opcode, on_masks: Opcode, d: Value, a: Value, b: Value) -> bool {
+        let all = [a, b];
+        let single = op.prefix == 0;
+        match all.map(|v| self.masks.has(v)) {
+            [true, true] => {
+                let [first, last] = all.map(|v| self.masks.group_of[v.0 as usize]);
+                let [first, last] = [first, last].map(|group| self.mask_registers(group));
+                self.release_dying(&all);
+                let mask = self.take_mask(d, single, &all);
+                for copy in 0..self.interleave {
+                    let last = Place::Register(last[copy]);
+                    self.code.masks(on_masks, self.mask_register(mask, copy), Some(first[copy]), last);
+                }
+                true
+            }
+            [false, false] => false,
+            [one, _] => {
+                let (mask, other) = if one { (a, b) } else { (b, a) };
+                let whole = Opcode { prefix: 1, ..op };
+                if whole == AND {
+                    self.kept(d, mask, other, Opcode { prefix: op.prefix, ..LOAD });
+                } else if whole == XOR && self.is_ones(other) {
+                    let from = self.mask_registers(self.masks.group_of[mask.0 as usize]);
+                    self.release_dying(&all);
+                    let to = self.take_mask(d, single, &all);
+                    for copy in 0..self.interleave {
+                        let op = Opcode { code: NOT, ..on_masks };
+                        self.code.masks(op, self.mask_register(to, copy), None, Place::Register(from[copy]));
+                    }
+                } else {
+                    self.expand(mask, &all);
+                    return false;
+                }
+                true
+            }
+        }
+    }
+
+    /// A vector in the lanes of a mask, zero in others.
+    fn kept(&mut self, d: Value, mask: Value, other: Value, load: Opcode) {
+        let all = [mask, other];
+        let masks = self.mask_registers(self.masks.group_of[mask.0 as usize]);
+        let from = self.places(other);
+        let group = self.result(d, &all);
+        for copy in 0..self.interleave {
+            let masked = Masked { by: masks[copy], zero: true };
+            self.code.whole(load, masked, (self.register(group, copy), 0), from[copy], None);
+        }
+    }
+
+    fn is_ones(&self, v: Value) -> bool {
+        matches!(self.builder.homes[v.0 as usize], Home::Constant(n) if self.builder.constants[n as usize] == u64::MAX)
+    }
+
+    fn mask_registers(&self, group: u8) -> [u8; 4] {
+        std::array::from_fn(|copy| self.mask_register(group, copy))
+    }
+
+    fn mask_register(&self, group: u8, copy: usize) -> u8 {
+        1 + group * self.interleave as u8 + copy as u8
+    }
+
+    fn release_dying(&mut self, operands: &[Value]) {
+        for &v in operands {
+            if self.is_dying(v) {
+                self.masks.release(v);
+            }
+        }
+    }
+
+    /// A group of mask registers for a value; operands that are in vector registers stay there.
+    fn take_mask(&mut self, v: Value, single: bool, operands: &[Value]) -> u8 {
+        let groups = 7 / self.interleave;
+        let group = (0..groups).find(|&g| self.masks.held[g] == NONE).unwrap_or_else(|| {
+            let used_last = |g: &usize| self.next[self.masks.held[*g].0 as usize];
+            let group = (0..groups).max_by_key(used_last).unwrap_or(0);
+            let victim = self.masks.held[group];
+            self.expand(victim, operands);
+            self.masks.release(victim);
+            group
+        });
+        self.masks.held[group] = v;
+        self.masks.single[group] = single;
+        self.masks.whole[group] = true;
+        self.masks.group_of[v.0 as usize] = group as u8;
+        group as u8
+    }
+
+    /// Brings a value into mask registers: the signs of a vector.
+    pub(super) fn bring_mask(&mut self, v: Value, single: bool, operands: &[Value]) -> u8 {
+        if let Some(group) = self.masks.group(v) {
+            return group;
+        }
+        self.bring(v, operands);
+        let from = self.places(v);
+        let group = self.take_mask(v, single, operands);
+        self.masks.whole[group as usize] = false;
+        for (copy, &from) in from.iter().enumerate().take(self.interleave) {
+            let op = Opcode { wide: !single, ..COLLECT };
+            self.code.vector(op, self.mask_register(group, copy), 0, from, None);
+        }
+        group
+    }
+
+    /// Brings the bits of a mask into `rax`.
+    pub(super) fn mask_bits(&mut self, group: u8, copy: usize) {
+        let from = Place::Register(self.mask_register(group, copy));
+        self.code.masks(MASK_BITS, RAX, None, from);
+    }
+
+    /// Makes a value that is only a mask a vector too; the operands of an instruction stay in registers.
+    pub(super) fn expand(&mut self, v: Value, operands: &[Value]) {
+        if !self.masks.has(v) || self.group_of[v.0 as usize] != NO_GROUP || self.homes[v.0 as usize] != Home::Nowhere {
+            return;
+        }
+        let group = self.masks.group_of[v.0 as usize];
+        let op = Opcode { wide: !self.masks.single[group as usize], ..EXPAND };
+        let to = self.take(v, self.mask_of(operands));
+        for copy in 0..self.interleave {
+            let from = Place::Register(self.mask_register(group, copy));
+            self.code.vector(op, self.register(to, copy), 0, from, None);
+        }
+    }
+}
