@@ -4,6 +4,7 @@
 
 mod cold;
 mod compile;
+mod division;
 mod emit;
 mod encode;
 mod extended;

@@ -311,3 +311,54 @@ fn plans_with_tensors_have_the_same_bits() {
         same(&tape, lanes, &table, "tensors");
     }
 }
+
+/// A numerator and a denominator whose quotient is as near as it can be to the middle between two numbers, or not near.
+fn hard_quotient(stream: &mut Stream) -> [f64; 2] {
+    let top = 1u64 << 52;
+    let divisor = match stream.below(4) {
+        // Just below a power of two, where the reciprocal is just above one.
+        0 => 2 * top - 1 - 2 * (stream.next() >> (20 + stream.below(45)).min(63)).min(top / 4),
+        1 => top + 1 + 2 * stream.below(64) as u64,
+        _ => top | (stream.next() >> 12) | 1,
+    };
+    // Newton's method for the inverse modulo a power of two: each round doubles the digits that are right.
+    let inverse = (0..6).fold(divisor, |x, _| x.wrapping_mul(2u64.wrapping_sub(divisor.wrapping_mul(x))));
+    // The quotient is a little below the middle, or above.
+    let near = (1 + 2 * (stream.below(16) / 4) as i128) * if stream.below(2) == 0 { 1 } else { -1 };
+    let middle = (near as u64).wrapping_mul(inverse) % (1 << 54);
+    let numerator = ((divisor as i128 * middle as i128 - near) >> 54) as u64;
+    let scale = |x: u64, by: i32| x as f64 * 2f64.powi(by);
+    let exponents = [stream.below(300) as i32 - 150, stream.below(300) as i32 - 150];
+    match stream.below(8) {
+        0 => [stream.real(), stream.real()],
+        1 => [scale(numerator, exponents[0] * 6), scale(divisor, exponents[1] * 6)],
+        2 => [scale(stream.next() >> 11, exponents[0]), scale(divisor, exponents[1])],
+        _ => [scale(numerator, exponents[0]), scale(divisor, exponents[1])],
+    }
+}
+
+/// Some of many divisions are done by multiplication, where that is faster.
+#[test]
+fn quotients_are_rounded_right() {
+    const PAIRS: usize = 12;
+    let mut tape = Tape::default();
+    let push = |tape: &mut Tape, node: Node| {
+        tape.nodes.push(node);
+        tape.shapes.push(Shape::Scalar);
+        NodeId(tape.nodes.len() as u32 - 1)
+    };
+    for i in 0..2 * PAIRS {
+        let name = format!("x{i}");
+        tape.leaves.push(Leaf { name, kind: LeafKind::Input, ty: Type::Real, shape: Shape::Scalar });
+        push(&mut tape, Node::Leaf(i as u32));
+    }
+    for pair in 0..PAIRS as u32 {
+        let args = [NodeId(2 * pair), NodeId(2 * pair + 1), NodeId(0)];
+        let quotient = push(&mut tape, Node::Op(Op::Div, args));
+        tape.outputs.push(quotient);
+    }
+    let lanes = if std::env::var_os("DMCI_LONG").is_some() { 2_000_000 } else { 40_000 };
+    let mut stream = Stream(5);
+    let table = Table::of((0..lanes * PAIRS).flat_map(|_| hard_quotient(&mut stream)).map(f64::to_bits), 2 * PAIRS);
+    same(&tape, lanes, &table, "quotients");
+}

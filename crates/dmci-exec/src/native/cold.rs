@@ -3,7 +3,7 @@
 
 use super::emit::{ARGUMENT, ARGUMENTS_AT, Emitter};
 use super::encode::*;
-use super::ir::{Home, NONE, Value};
+use super::ir::{DIVIDE, Home, NONE, Value};
 use dmci_ops::arith::Slow;
 use dmci_ops::{MAX_ARITY, Op};
 
@@ -11,6 +11,7 @@ use dmci_ops::{MAX_ARITY, Op};
 pub(super) enum Cold {
     Guard { copy: usize, outcome: bool, index: u32 },
     Usual { result: u8, x: Place, y: Place, slow: Slow },
+    Divide { result: u8, x: Place, y: Place },
 }
 
 /// Calls an operation on a few lanes.
@@ -111,6 +112,10 @@ impl Emitter<'_> {
                         self.code.raw(&at.to_le_bytes());
                         self.code.raw(&index.to_le_bytes());
                     }
+                }
+                Cold::Divide { result, x, y } => {
+                    self.code.vector(LOAD, result, 0, x, None);
+                    self.code.vector(DIVIDE, result, result, y, None);
                 }
                 Cold::Usual { result, x, y, slow } => {
                     self.code.call(self.save);

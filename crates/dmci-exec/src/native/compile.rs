@@ -1,5 +1,6 @@
 //! A plan as machine code: straight lines of steps become functions, other steps stay as they are.
 
+use super::division::Share;
 use super::emit::{Emitter, SPILLS_AT};
 use super::encode::Vectors;
 use super::ir::{Builder, NONE};
@@ -80,7 +81,13 @@ impl Compiled {
         let vectors = plan.native.vectors(lanes);
         let rounds = of_loop.filter(|_| plan.is_straight()).and_then(Rounds::of);
         let steady = rounds.as_ref().map(|r| r.steady);
-        let lowered = Lowered::new(plan, [leaf_rows, output_rows], results, (layout, steady), vectors);
+        let lower =
+            |share: Share| Lowered::new(plan, [leaf_rows, output_rows], results, (layout, steady), (vectors, share));
+        let mut lowered = lower(Share::default());
+        let share = lowered.worth_multiplying();
+        if rounds.is_none() && !share.is_none() {
+            lowered = lower(share);
+        }
         let guarded = plan.steps.iter().any(|step| matches!(step, Step::Guard { .. }));
         let strides = layout.map_or(&[][..], |l| &l.strides);
         let chain = lowered.chain();
@@ -214,9 +221,9 @@ impl Lowered {
         rows: [usize; 2],
         results: &[RowRange],
         (layout, steady): (Option<&Layout>, Option<&Steady>),
-        vectors: Vectors,
+        (vectors, share): (Vectors, Share),
     ) -> Lowered {
-        let mut lowering = Lowering::new(plan, exported(plan, results), rows, layout, vectors);
+        let mut lowering = Lowering::new(plan, exported(plan, results), rows, layout, (vectors, share));
         let mut pieces = Vec::new();
         let mut start = 0;
         for (i, step) in plan.steps.iter().enumerate() {
@@ -282,6 +289,15 @@ impl Lowered {
             builder.instructions[range].copy_from_slice(&order);
         }
         Some(Lowered { builder, pieces: self.pieces.clone(), round: self.round.clone() })
+    }
+
+    /// The share of divisions that are better done by multiplication, for which only vectors of 512 bits have what it
+    /// takes.
+    fn worth_multiplying(&self) -> Share {
+        if self.builder.vectors == Vectors::Half {
+            return Share::default();
+        }
+        Share::of(self.builder.divisions, self.builder.instructions.len() - self.builder.divisions)
     }
 
     /// Lanes of a vector.

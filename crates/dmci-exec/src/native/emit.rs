@@ -7,7 +7,6 @@ use super::ir::{Action, Builder, Home, Instruction, NONE, Value};
 use super::masks::Masks;
 use crate::plan::Slot;
 use dmci_ops::MAX_ARITY;
-use dmci_ops::arith::Slow;
 use std::ops::Range;
 
 /// Bytes in front of the spilled values: all vector registers, all mask registers, then operands of calls, then where
@@ -335,7 +334,11 @@ impl<'a> Emitter<'a> {
             }
             Action::Usual(slow) => {
                 self.list = None;
-                self.usual(d, all, slow);
+                self.usual(d, all, |result, x, y| Cold::Usual { result, x, y, slow });
+            }
+            Action::Quotient => {
+                self.list = None;
+                self.usual(d, all, |result, x, y| Cold::Divide { result, x, y });
             }
             Action::Call(op) => {
                 self.list = None;
@@ -440,7 +443,7 @@ impl<'a> Emitter<'a> {
         group
     }
 
-    fn usual(&mut self, d: Value, all: [Value; 4], slow: Slow) {
+    fn usual(&mut self, d: Value, all: [Value; 4], cold: impl Fn(u8, Place, Place) -> Cold) {
         let [fast, m, x, y] = all;
         self.bring(fast, &all);
         let test = self.test(m, false, &all);
@@ -454,7 +457,7 @@ impl<'a> Emitter<'a> {
             self.test_bits(&test, copy);
             self.code.compare_rax((1 << self.wide.lanes()) - 1);
             let jump = self.code.jump_unless_equal();
-            let cold = Cold::Usual { result: self.register(group, copy), x: xs[copy], y: ys[copy], slow };
+            let cold = cold(self.register(group, copy), xs[copy], ys[copy]);
             self.cold.push((jump, self.code.position(), cold));
         }
     }

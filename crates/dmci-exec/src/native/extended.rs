@@ -51,7 +51,7 @@ impl Extended {
                 let wide = match op.map {
                     1 => op.prefix == 1,
                     2 => op.wide,
-                    _ => op.code & 1 == 1,
+                    _ => op.wide || op.code & 1 == 1,
                 };
                 let widens = op.map == 1 && op.prefix == 0 && op.code == 0x5A;
                 Extended { op, wide, unit: if widens { 32 } else { 64 }, broadcast: constant }

@@ -1,6 +1,7 @@
 //! Vector instructions in single assignment, and the arithmetic that kernels are written in as a way
 //! to make them.
 
+use super::division::Share;
 use super::encode::{LOAD, Opcode, Vectors, plain};
 use dmci_ops::Op;
 use dmci_ops::arith::{Arith, SIGN, Slow};
@@ -47,6 +48,8 @@ pub(super) enum Action {
     Guard { outcome: bool, index: u32 },
     /// The first operand, but what a function makes of the third and fourth where the second is not set.
     Usual(Slow),
+    /// The first operand, but the quotient of the third and fourth where the second is not set.
+    Quotient,
     /// An operation that has no instructions here.
     Call(Op),
 }
@@ -111,6 +114,9 @@ pub(super) struct Builder {
     /// Values are numbers of single precision, twice as many as of double precision.
     pub packed: bool,
     known: FxHashMap<(u64, [Value; 3]), Value>,
+    /// Which divisions are done by multiplication, and how many there were.
+    pub multiplied: Share,
+    pub divisions: usize,
     /// Values whose sign was changed, and what they were before.
     pub opposites: FxHashMap<Value, Value>,
 }
@@ -145,6 +151,7 @@ pub(super) const AND: Opcode = plain(0x54);
 pub(super) const AND_NOT: Opcode = plain(0x55);
 pub(super) const OR: Opcode = plain(0x56);
 pub(super) const XOR: Opcode = plain(0x57);
+pub(super) const DIVIDE: Opcode = plain(0x5E);
 pub(super) const COMPARE: Opcode = plain(0xC2);
 pub(super) const INT_EQUAL: Opcode = map2(0x29);
 pub(super) const INT_GREATER: Opcode = map2(0x37);
@@ -162,8 +169,8 @@ pub(super) const UP: u8 = 10;
 pub(super) const TO_ZERO: u8 = 11;
 
 impl Builder {
-    pub fn new(vectors: Vectors, packed: bool) -> Builder {
-        Builder { vectors, packed, ..Builder::default() }
+    pub fn new(vectors: Vectors, multiplied: Share, packed: bool) -> Builder {
+        Builder { vectors, multiplied, packed, ..Builder::default() }
     }
 
     fn value(&mut self, home: Home) -> Value {
@@ -335,7 +342,10 @@ impl Arith for Builder {
         self.binary(plain(0x59), true, a, b)
     }
     fn div(&mut self, a: Value, b: Value) -> Value {
-        self.binary(plain(0x5E), false, a, b)
+        if self.multiplies_next() {
+            return self.quotient(a, b);
+        }
+        self.binary(DIVIDE, false, a, b)
     }
     fn sqrt(&mut self, a: Value) -> Value {
         self.push(Action::Unary(self.sized(plain(0x51)), None), &[a])

@@ -1,5 +1,6 @@
 //! Straight lines of steps as instructions.
 
+use super::division::Share;
 use super::encode::Vectors;
 use super::ir::{Action, Builder, NONE, Value};
 use super::lists::{Layout, Spot};
@@ -42,12 +43,12 @@ impl<'a> Lowering<'a> {
         exported: Vec<bool>,
         [leaf_rows, output_rows]: [usize; 2],
         layout: Option<&'a Layout>,
-        vectors: Vectors,
+        (vectors, multiplied): (Vectors, Share),
     ) -> Self {
         let packed = layout.is_some() && can_be_packed(plan);
         Lowering {
             plan,
-            builder: Builder::new(vectors, packed),
+            builder: Builder::new(vectors, multiplied, packed),
             values: vec![(0, Formed { value: NONE, form: Form::Bits }); plan.slots],
             line: 1,
             rows_change: exported.contains(&true),

@@ -321,7 +321,8 @@ impl Emitter<'_> {
     fn copy(&mut self, (to, to_offset): (u8, usize), (from, from_offset): (u8, usize)) {
         let spare = self.spare();
         for copy in 0..self.interleave {
-            let place = |base, offset: usize| Place::Memory { base, offset: (offset + copy * self.wide.bytes()) as i32 };
+            let place =
+                |base, offset: usize| Place::Memory { base, offset: (offset + copy * self.wide.bytes()) as i32 };
             self.code.vector(LOAD, spare, 0, place(from, from_offset), None);
             self.code.vector(STORE, spare, 0, place(to, to_offset), None);
         }

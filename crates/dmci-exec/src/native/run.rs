@@ -104,7 +104,9 @@ impl Plan {
         let before = native.work.fetch_add(work, Ordering::Relaxed);
         let enough = COMPILE_PLAN.saturating_add(steps.saturating_mul(COMPILE_STEP));
         // How often a loop runs nobody knows, and its code is short.
-        matches!(native.when, Code::Always | Code::AlwaysNarrow) || !self.loops.is_empty() || before.saturating_add(work) >= enough
+        matches!(native.when, Code::Always | Code::AlwaysNarrow)
+            || !self.loops.is_empty()
+            || before.saturating_add(work) >= enough
     }
 
     /// Steps that are compiled.
