@@ -144,9 +144,9 @@ impl Emitter<'_> {
                     let from = self.mask_registers(self.masks.group_of[mask.0 as usize]);
                     self.release_dying(&all);
                     let to = self.take_mask(d, single, &all);
-                    for copy in 0..self.interleave {
+                    for (copy, &from) in from.iter().enumerate().take(self.interleave) {
                         let op = Opcode { code: NOT, ..on_masks };
-                        self.code.masks(op, self.mask_register(to, copy), None, Place::Register(from[copy]));
+                        self.code.masks(op, self.mask_register(to, copy), None, Place::Register(from));
                     }
                 } else {
                     self.expand(mask, &all);
