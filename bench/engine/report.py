@@ -177,7 +177,14 @@ def made(record):
     return (f"Made on {record['date']}, {record['cpu'] or record['machine']}; JAX {record['jax']}.")
 
 
+def slug(record):
+    """The processor as a part of a file's name."""
+    words = re.sub(r"\(.*?\)|processor", " ", (record["cpu"] or record["machine"]).lower())
+    return "-".join(re.findall(r"[a-z0-9]+", words)[:3])
+
+
 MAIN = "engine"
+DATED = re.compile(r"-\d{4}-\d\d-\d\d-[a-z0-9-]+$")
 
 
 def records(folder):
@@ -185,14 +192,38 @@ def records(folder):
     found = {}
     for path in sorted(glob.glob(os.path.join(folder, "engine*.json"))):
         name = os.path.basename(path)[:-len(".json")]
-        if "quick" in name or re.search(r"-\d{4}-\d\d-\d\d$", name):
+        if "quick" in name or DATED.search(name):
             continue
         with open(path) as file:
             found[name] = json.load(file)
     return {name: found[name] for name in sorted(found, key=lambda n: (n != MAIN, len(n), n))}
 
 
-def page(all_records):
+def elsewhere(folder, name, record):
+    """Means of the newest runs of the same kind on other processors."""
+    newest = {}
+    for path in sorted(glob.glob(os.path.join(folder, name + "-*.json"))):
+        if DATED.sub("", os.path.basename(path)[:-len(".json")]) == name:
+            with open(path) as file:
+                other = json.load(file)
+            newest[other["cpu"]] = other
+    newest.pop(record["cpu"], None)
+    text = ""
+    for other in newest.values():
+        means, worst = summary(other["rows"])
+        used = [b for b in columns(other) if b in means]
+        text += f"""
+On another machine ({made(other)[:-1]}):
+
+| | {" | ".join(f"{lanes_name(b)} lane{'s' if b > 1 else ''}" for b in used)} |
+|---|{"---|" * len(used)}
+| geometric mean | {" | ".join(f"{means[b]:.3g}" for b in used)} |
+| least | {" | ".join(f"{worst[b][0]:.2g} ({worst[b][1]})" for b in used)} |
+"""
+    return text
+
+
+def page(folder, all_records):
     """docs/speed.md."""
     text = """# Speed
 
@@ -208,7 +239,7 @@ count in the means. Where JAX would need more than 12 GiB, there are as many lan
         if name == MAIN:
             text += "![Speed as a multiple of JAX](speed.svg)\n\n"
         one = all_records.get(re.sub(r"-\d+threads", "", name))
-        text += markdown(record) + over_one_core(record, one) + by_hand(record) + beside_casadi(record)
+        text += markdown(record) + elsewhere(folder, name, record) + over_one_core(record, one) + by_hand(record) + beside_casadi(record)
     return text
 
 
@@ -232,13 +263,14 @@ def readme(text, record):
 
 def publish(root):
     """Writes the page, the picture and the table of the README."""
-    all_records = records(os.path.join(root, "bench/results"))
+    folder = os.path.join(root, "bench/results")
+    all_records = records(folder)
 
     def write(path, text):
         with open(os.path.join(root, path), "w") as file:
             file.write(text)
 
-    write("docs/speed.md", page(all_records))
+    write("docs/speed.md", page(folder, all_records))
     if MAIN in all_records:
         write("docs/speed.svg", picture(all_records[MAIN]))
         with open(os.path.join(root, "README.md")) as file:

@@ -239,7 +239,7 @@ def main():
     kind += "-quick" if ARGS.only or ARGS.quick else ""
     os.makedirs(RESULTS, exist_ok=True)
     quick = kind.endswith("-quick")
-    for name in (f"engine{kind}", *([] if quick else [f"engine{kind}-{record['date']}"])):
+    for name in (f"engine{kind}", *([] if quick else [f"engine{kind}-{record['date']}-{report.slug(record)}"])):
         with open(os.path.join(RESULTS, name + ".json"), "w") as file:
             json.dump(record, file, indent=1)
     if ARGS.publish:
