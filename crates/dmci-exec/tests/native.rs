@@ -174,7 +174,7 @@ const PACKED: &[Op] = &[
     Op::Acosh, Op::Atanh, Op::Cbrt, Op::Hypot, Op::Erf, Op::Erfc, Op::Gamma, Op::Lgamma, Op::Digamma, Op::Polygamma,
 ];
 
-/// The part of the tape that can be computed with eight lanes to a vector.
+/// The part of the tape that can be computed with twice the lanes to a vector.
 fn reals_of(mut tape: Tape) -> Tape {
     let mut kept = vec![false; tape.nodes.len()];
     for i in 0..tape.nodes.len() {
@@ -208,7 +208,7 @@ fn lists_are_read_and_written_like_rows() {
         let tape = match seed % 3 {
             0 => random_tape(operations, &mut stream, true),
             1 => random_tape(operations, &mut stream, false),
-            // In single precision and without integers, vectors hold eight lanes.
+            // In single precision and without integers, vectors hold twice the lanes.
             _ => reals_of(random_tape(operations, &mut stream, true)),
         };
         let plan = Staged::new(&tape, false, false).with_code(Code::Always);
@@ -247,6 +247,8 @@ fn random_tapes_have_the_same_bits() {
         let mut stream = Stream(seed);
         let operations = [20, 100, 300, 1200][stream.below(4)];
         let tape = random_tape(operations, &mut stream, seed % 3 == 0);
+        // In single precision and without integers, vectors hold twice the lanes.
+        let tape = if seed % 6 == 0 { reals_of(tape) } else { tape };
         for lanes in [1, 3, 4, 5, 64, 300] {
             let table = table(lanes, &mut stream);
             same(&tape, lanes, &table, &format!("seed {seed}, {lanes} lanes"));

@@ -7,6 +7,7 @@ use super::ir::{Builder, NONE};
 use super::line::Lowering;
 use super::lists::Layout;
 use super::order::ordered;
+use super::packed::can_be_packed;
 use super::rounds::{Rounds, RoundsCode};
 use super::run::FEW;
 use crate::loops::Steady;
@@ -81,8 +82,10 @@ impl Compiled {
         let vectors = plan.native.vectors(lanes);
         let rounds = of_loop.filter(|_| plan.is_straight()).and_then(Rounds::of);
         let steady = rounds.as_ref().map(|r| r.steady);
-        let lower =
-            |share: Share| Lowered::new(plan, [leaf_rows, output_rows], results, (layout, steady), (vectors, share));
+        let packed = of_loop.is_none() && can_be_packed(plan);
+        let lower = |share: Share| {
+            Lowered::new(plan, [leaf_rows, output_rows], results, (layout, steady), (vectors, share, packed))
+        };
         let mut lowered = lower(Share::default());
         let share = lowered.worth_multiplying();
         if rounds.is_none() && !share.is_none() {
@@ -221,9 +224,9 @@ impl Lowered {
         rows: [usize; 2],
         results: &[RowRange],
         (layout, steady): (Option<&Layout>, Option<&Steady>),
-        (vectors, share): (Vectors, Share),
+        how: (Vectors, Share, bool),
     ) -> Lowered {
-        let mut lowering = Lowering::new(plan, exported(plan, results), rows, layout, (vectors, share));
+        let mut lowering = Lowering::new(plan, exported(plan, results), rows, layout, how);
         let mut pieces = Vec::new();
         let mut start = 0;
         for (i, step) in plan.steps.iter().enumerate() {

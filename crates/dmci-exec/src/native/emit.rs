@@ -278,9 +278,15 @@ impl<'a> Emitter<'a> {
             Action::LoadRow { row, lane } => {
                 let group = self.result(d, &all);
                 for copy in 0..self.interleave {
-                    let offset = row as usize * self.row_bytes + (self.lanes * copy + lane as usize) * 8;
-                    let from = Place::Memory { base: RBX, offset: offset as i32 };
+                    let from = self.in_row(row, lane, copy);
                     self.code.vector(LOAD, self.register(group, copy), 0, from, None);
+                }
+            }
+            Action::StoreRow { row, lane } => {
+                self.bring(a, &all);
+                for copy in 0..self.interleave {
+                    let to = self.in_row(row, lane, copy);
+                    self.code.vector(STORE, number(self.place(a, copy)), 0, to, None);
                 }
             }
             Action::Load { list, lane } => {
@@ -345,6 +351,12 @@ impl<'a> Emitter<'a> {
                 self.call(d, op, &all[..op.operands().len()]);
             }
         }
+    }
+
+    /// A lane of a group in a row.
+    fn in_row(&self, row: u32, lane: u8, copy: usize) -> Place {
+        let offset = row as usize * self.row_bytes + (self.lanes * copy + lane as usize) * 8;
+        Place::Memory { base: RBX, offset: offset as i32 }
     }
 
     /// A number of a lane in a list, whose address is brought into a register.

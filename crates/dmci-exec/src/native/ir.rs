@@ -36,6 +36,8 @@ pub(super) enum Action {
     Single,
     /// The operand goes to a row.
     Store { row: u32 },
+    /// The same for a vector of double precision, from one lane of the group on.
+    StoreRow { row: u32, lane: u8 },
     /// Numbers of a list that has one for each lane, likewise.
     Load { list: u8, lane: u8 },
     /// Two neighbours in a list for a lane in the lowest quarter, for the lane after the next behind it, and so on.

@@ -5,7 +5,6 @@ use super::encode::Vectors;
 use super::ir::{Action, Builder, NONE, Value};
 use super::lists::{Layout, Spot};
 use super::lower::{Form, Formed};
-use super::packed::can_be_packed;
 use crate::loops::Steady;
 use crate::plan::{Plan, Slot, Step};
 use dmci_ops::Op;
@@ -43,9 +42,8 @@ impl<'a> Lowering<'a> {
         exported: Vec<bool>,
         [leaf_rows, output_rows]: [usize; 2],
         layout: Option<&'a Layout>,
-        (vectors, multiplied): (Vectors, Share),
+        (vectors, multiplied, packed): (Vectors, Share, bool),
     ) -> Self {
-        let packed = layout.is_some() && can_be_packed(plan);
         Lowering {
             plan,
             builder: Builder::new(vectors, multiplied, packed),
@@ -227,8 +225,16 @@ impl<'a> Lowering<'a> {
             Step::Output { s, index, count } => {
                 for e in 0..count {
                     let x = self.get(s + e);
+                    let row = self.output_rows + index + e;
                     if self.builder.packed {
-                        self.results.push(self.builder.exact_halves(x));
+                        let halves = self.builder.exact_halves(x);
+                        if self.layout.is_some() {
+                            self.results.push(halves);
+                            continue;
+                        }
+                        for (half, lane) in halves.into_iter().zip(self.halves()) {
+                            self.builder.effect(Action::StoreRow { row, lane }, &[half], NONE);
+                        }
                         continue;
                     }
                     let bits = self.builder.exact_bits(x);
@@ -236,7 +242,7 @@ impl<'a> Lowering<'a> {
                         self.results.push([bits, NONE]);
                         continue;
                     }
-                    self.builder.effect(Action::Store { row: self.output_rows + index + e }, &[bits], NONE);
+                    self.builder.effect(Action::Store { row }, &[bits], NONE);
                 }
             }
             Step::Move { d, s, count } => {

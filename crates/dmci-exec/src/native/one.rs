@@ -6,16 +6,13 @@ use crate::block::{STAYED, WORKSPACE};
 use crate::plan::Plan;
 use crate::target::Target;
 
-/// Lanes that the code for few lanes works on together.
-const GROUP: usize = 4;
-
 impl Plan {
     /// Runs one lane with these numbers for its leaves and gives its results to the target. `None`, and nothing done,
     /// if there is no code that does everything; false if it leaves the path.
     pub(crate) fn run_one(&self, numbers: impl ExactSizeIterator<Item = f64>, target: &mut Target<'_>) -> Option<bool> {
         let code = self.native.few.get()?.as_deref()?;
         let &[Part::Code(at)] = &code.parts[..] else { return None };
-        if numbers.len() != self.leaves || code.step != GROUP {
+        if numbers.len() != self.leaves || code.step > FEW {
             return None;
         }
         WORKSPACE.with_borrow_mut(|workspace| {
@@ -26,10 +23,15 @@ impl Plan {
                 marks.resize(FEW, STAYED);
             }
             // Lanes that nobody asked for do what this one does.
-            let leaves = rows[code.leaf_rows * FEW..].chunks_exact_mut(FEW);
-            leaves.zip(numbers).for_each(|(row, x)| row[..GROUP].fill(x.to_bits()));
-            marks[..GROUP].fill(STAYED);
-            code.call(at, rows, (0, GROUP), marks, spills);
+            let (leaves, _) = rows[code.leaf_rows * FEW..].as_chunks_mut::<FEW>();
+            let leaves = leaves.iter_mut().zip(numbers);
+            if code.step == FEW {
+                leaves.for_each(|(row, x)| row.fill(x.to_bits()));
+            } else {
+                leaves.for_each(|(row, x)| row[..FEW / 2].fill(x.to_bits()));
+            }
+            marks[..FEW].fill(STAYED);
+            code.call(at, rows, (0, code.step), marks, spills);
             if marks[0] != STAYED {
                 return Some(false);
             }
