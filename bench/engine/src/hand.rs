@@ -1,72 +1,80 @@
 //! Programs written by hand, with their derivatives, over the same data: what the engine is measured by.
 //!
-//! Lanes are worked on in groups, so that the compiler can use vectors; functions are compiled for AVX2 and FMA. Each
+//! Lanes are worked on in vectors, of 512 bits where the processor has them, as the engine does, else of 256 bits. Each
 //! is there in double and in single precision, and with products and sums contracted or not.
 
-use crate::filter::{Vector, add_product, kalman};
+use crate::filter::{Body, Kalman, Vector, add_product};
 use crate::real::Real;
+use std::arch::x86_64::{__m256, __m256d, __m512, __m512d};
 
 /// A program by hand: from parameters and inputs of so many lanes to values and gradients.
 pub type Program<T> = fn(&[T], &[T], &mut [T], &mut [T]);
 
-/// The program of a model file, as it is and with contraction, in the precision of a vector; `N` numbers fill two of
-/// these.
-pub fn find<V: Vector, const N: usize>(file: &str) -> Option<[Program<V::Number>; 2]> {
-    let name = ["b/m05.scm", "bench/logistic-map.scm", "kalman/kalman-2d-scalar.scm"]
-        .iter()
-        .position(|n| file.ends_with(n))?;
-    let programs: [[Program<V::Number>; 2]; 3] = [
-        // SAFETY: the benchmark needs such a processor.
-        [|p, x, v, g| unsafe { m05::<_, N>(p, x, v, g) }, |p, x, v, g| unsafe { m05::<_, N>(p, x, v, g) }],
-        [
-            // SAFETY: as above.
-            |p, x, v, g| unsafe { logistic::<V, false>(p, x, v, g) },
-            // SAFETY: as above.
-            |p, x, v, g| unsafe { logistic::<V, true>(p, x, v, g) },
-        ],
-        [
-            // SAFETY: as above.
-            |p, x, v, g| unsafe { kalman::<V, false>(p, x, v, g) },
-            // SAFETY: as above.
-            |p, x, v, g| unsafe { kalman::<V, true>(p, x, v, g) },
-        ],
-    ];
-    Some(programs[name])
+/// Whether the processor has vectors of 512 bits: the same question as the engine asks.
+fn is_wide() -> bool {
+    let known = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq");
+    known && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vl")
+}
+
+/// The program of a model file in double precision, as it is and with contraction.
+pub fn double(file: &str) -> Option<[Program<f64>; 2]> {
+    if is_wide() { find::<__m512d>(file) } else { find::<__m256d>(file) }
+}
+
+/// The same in single precision.
+pub fn single(file: &str) -> Option<[Program<f32>; 2]> {
+    if is_wide() { find::<__m512>(file) } else { find::<__m256>(file) }
+}
+
+/// With such vectors, which the processor must have: it has those of 256 bits, or there is nothing to measure.
+fn find<V: Vector>(file: &str) -> Option<[Program<V::Number>; 2]> {
+    if file.ends_with("b/m05.scm") {
+        Some([V::compiled::<M05>(), V::compiled::<M05>()])
+    } else if file.ends_with("bench/logistic-map.scm") {
+        Some([V::compiled::<Logistic<false>>(), V::compiled::<Logistic<true>>()])
+    } else if file.ends_with("kalman/kalman-2d-scalar.scm") {
+        Some([V::compiled::<Kalman<false>>(), V::compiled::<Kalman<true>>()])
+    } else {
+        None
+    }
 }
 
 /// No sum of products is here to be contracted but those inside of the functions, which have no choice.
-#[target_feature(enable = "avx2,fma")]
-fn m05<T: Real, const N: usize>(params: &[T], inputs: &[T], values: &mut [T], gradients: &mut [T]) {
-    let groups = params.chunks_exact(3 * N).zip(inputs.chunks_exact(N));
-    let out = values.chunks_exact_mut(N).zip(gradients.chunks_exact_mut(3 * N));
-    for ((p, t), (v, g)) in groups.zip(out) {
-        let zero = [T::real(0.0); N];
-        let (mut e, mut c, mut s) = (zero, zero, zero);
-        for i in 0..N {
-            (e[i], c[i]) = (-p[3 * i + 1] * t[i], p[3 * i + 2] * t[i]);
-        }
-        for x in &mut e {
-            *x = x.exp();
-        }
-        for (c, s) in c.iter_mut().zip(&mut s) {
-            (*c, *s) = (c.cos(), c.sin());
-        }
-        for i in 0..N {
-            let by_a = e[i] * c[i];
-            v[i] = p[3 * i] * by_a;
-            g[3 * i] = by_a;
-            g[3 * i + 1] = -t[i] * v[i];
-            g[3 * i + 2] = -t[i] * (p[3 * i] * e[i] * s[i]);
+struct M05;
+
+impl<V: Vector> Body<V> for M05 {
+    #[inline(always)]
+    fn run(params: &[V::Number], inputs: &[V::Number], values: &mut [V::Number], gradients: &mut [V::Number]) {
+        let groups = params.chunks_exact(3 * V::LANES).zip(inputs.chunks_exact(V::LANES));
+        let out = values.chunks_exact_mut(V::LANES).zip(gradients.chunks_exact_mut(3 * V::LANES));
+        let zero = V::collect(|_| Real::real(0.0));
+        for ((p, t), (v, g)) in groups.zip(out) {
+            let ([a, b, omega], t) = (V::thirds(p), V::collect(|i| t[i]));
+            let minus_t = zero.sub(t);
+            let (e, [sin, cos]) = (b.mul(minus_t).each(Real::exp), omega.mul(t).sin_cos());
+            let by_a = e.mul(cos);
+            let value = a.mul(by_a);
+            value.numbers(|i, x| v[i] = x);
+            V::put_thirds([by_a, minus_t.mul(value), minus_t.mul(a.mul(e).mul(sin))], g);
         }
     }
 }
 
-/// Vectors that are worked on beside each other, since each round waits for the one before.
-const BESIDE: usize = 4;
-
 /// Sixteen rounds.
-#[target_feature(enable = "avx2,fma")]
-fn logistic<V: Vector, const FUSED: bool>(
+struct Logistic<const FUSED: bool>;
+
+impl<V: Vector, const FUSED: bool> Body<V> for Logistic<FUSED> {
+    #[inline(always)]
+    fn run(r: &[V::Number], x0: &[V::Number], values: &mut [V::Number], gradients: &mut [V::Number]) {
+        rounds::<V, FUSED, 8>(r, x0, values, gradients);
+        let done = r.len() - r.len() % (8 * V::LANES);
+        rounds::<V, FUSED, 4>(&r[done..], &x0[done..], &mut values[done..], &mut gradients[done..]);
+    }
+}
+
+/// So many vectors are worked on beside each other, since each round waits for the one before.
+#[inline(always)]
+fn rounds<V: Vector, const FUSED: bool, const BESIDE: usize>(
     params: &[V::Number],
     inputs: &[V::Number],
     values: &mut [V::Number],

@@ -13,7 +13,6 @@ mod real;
 
 use dmci::{Batch, Code, Column, Datum, Mode, Model, ModelOptions, Program, Sums, Want};
 use serde_json::{Value, json};
-use std::arch::x86_64::{__m256, __m256d};
 use std::io::BufRead;
 use std::time::{Duration, Instant};
 
@@ -141,10 +140,10 @@ impl Loaded {
         let Some(form) = hand else { return timed(seconds, || self.call()) };
         let form = usize::from(form == "fused");
         if self.single {
-            let program = hand::find::<__m256, 16>(&self.file).ok_or("no program by hand")?[form];
+            let program = hand::single(&self.file).ok_or("no program by hand")?[form];
             self.time_by_hand(seconds, program, |x| x as f32, f64::from)
         } else {
-            let program = hand::find::<__m256d, 8>(&self.file).ok_or("no program by hand")?[form];
+            let program = hand::double(&self.file).ok_or("no program by hand")?[form];
             self.time_by_hand(seconds, program, |x| x, |x| x)
         }
     }
