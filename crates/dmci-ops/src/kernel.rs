@@ -1,7 +1,7 @@
 //! Operations on whole tensors. Element `e` of lane `l` is at `e * width + l`; one lane alone has
 //! width 1. Whatever the layout, each element is computed by the same operations in the same order.
 
-use crate::linalg::{Room, Scratch};
+use crate::linalg::{Number, Room, Scratch};
 use crate::matmul::matmul;
 #[cfg(target_arch = "x86_64")]
 use crate::real::has_wide_fma;
@@ -219,19 +219,19 @@ impl Kernel {
                 let sizes = [m as usize, k as usize, columns as usize];
                 let (operands, turned) = ([a.bits, b.bits], &mut scratch.turned);
                 if layout.single {
-                    matmul::<true>(out, operands, sizes, (ta, tb), layout, turned);
+                    matmul::<f32>(out, operands, sizes, (ta, tb), layout, turned);
                 } else {
-                    matmul::<false>(out, operands, sizes, (ta, tb), layout, turned);
+                    matmul::<f64>(out, operands, sizes, (ta, tb), layout, turned);
                 }
             }
-            _ if layout.single => self.by_groups::<true>(out, shape, args, layout, scratch),
-            _ => self.by_groups::<false>(out, shape, args, layout, scratch),
+            _ if layout.single => self.by_groups::<f32>(out, shape, args, layout, scratch),
+            _ => self.by_groups::<f64>(out, shape, args, layout, scratch),
         }
     }
 
     /// Kernels with decisions of their own in each lane: four lanes at a time, gathered and spread again.
     #[inline(always)]
-    fn by_groups<const S: bool>(
+    fn by_groups<T: Number>(
         self,
         out: &mut [u64],
         shape: Shape,
@@ -239,23 +239,24 @@ impl Kernel {
         Layout { width, lanes, .. }: Layout,
         scratch: &mut Scratch,
     ) {
+        let rooms = T::rooms(scratch);
         let whole = if width % 4 == 0 { lanes.next_multiple_of(4) } else { lanes / 4 * 4 };
         for lane in (0..whole).step_by(4) {
-            self.group::<S, 4>(out, shape, args, (width, lane), &mut scratch.four[lane / 4 % 2]);
+            self.group::<T, 4>(out, shape, args, (width, lane), &mut rooms.four[lane / 4 % 2]);
         }
         for lane in whole..lanes {
-            self.group::<S, 1>(out, shape, args, (width, lane), &mut scratch.one);
+            self.group::<T, 1>(out, shape, args, (width, lane), &mut rooms.one);
         }
     }
 
     #[inline(always)]
-    fn group<const S: bool, const L: usize>(
+    fn group<T: Number, const L: usize>(
         self,
         out: &mut [u64],
         shape: Shape,
         [a, b]: [Tensor<'_>; 2],
         (width, lane): (usize, usize),
-        room: &mut Room<L>,
+        room: &mut Room<T, L>,
     ) {
         let rows = match a.shape {
             Shape::Matrix(n, _) => n as usize,
@@ -263,27 +264,27 @@ impl Kernel {
         };
         read(&mut room.a, a, (width, lane));
         room.result.clear();
-        room.result.resize(shape.len(), [0.0; L]);
+        room.result.resize(shape.len(), [T::of(0.0); L]);
         match self {
             Kernel::Solve { transposed } => {
                 read(&mut room.b, b, (width, lane));
                 if transposed {
                     transpose_square(&mut room.a, rows);
                 }
-                room.solve::<S>(rows, b.shape.len() / rows.max(1));
+                room.solve(rows, b.shape.len() / rows.max(1));
             }
-            Kernel::Inverse => room.inverse::<S>(rows),
-            Kernel::Det => room.determinant::<S>(rows),
-            Kernel::LogDet => room.log_determinant::<S>(rows),
-            Kernel::Cofactor => room.cofactors::<S>(rows),
-            Kernel::Cholesky => room.cholesky::<S>(rows),
+            Kernel::Inverse => room.inverse(rows),
+            Kernel::Det => room.determinant(rows),
+            Kernel::LogDet => room.log_determinant(rows),
+            Kernel::Cofactor => room.cofactors(rows),
+            Kernel::Cholesky => room.cholesky(rows),
             _ => {}
         }
         assert!(out.len() >= room.result.len() * width && lane + L <= width);
         for (e, x) in room.result.iter().enumerate() {
             let mut bits = [0; L];
             for l in 0..L {
-                bits[l] = canonical(x[l]);
+                bits[l] = canonical(x[l].double());
             }
             // SAFETY: this has just been asserted.
             unsafe { *out.as_mut_ptr().add(e * width + lane).cast() = bits };
@@ -303,13 +304,13 @@ pub fn copy_row(to: &mut [u64], from: &[u64]) {
 
 /// Takes some lanes of a tensor, each element as one vector.
 #[inline(always)]
-fn read<const L: usize>(into: &mut Vec<[f64; L]>, from: Tensor<'_>, (width, lane): (usize, usize)) {
+fn read<T: Number, const L: usize>(into: &mut Vec<[T; L]>, from: Tensor<'_>, (width, lane): (usize, usize)) {
     let count = from.shape.len();
-    into.resize(count, [0.0; L]);
+    into.resize(count, [T::of(0.0); L]);
     assert!(from.bits.len() >= count * width && lane + L <= width);
     for (e, x) in into.iter_mut().enumerate() {
         // SAFETY: this has just been asserted.
-        *x = unsafe { *from.bits.as_ptr().add(e * width + lane).cast() };
+        *x = unsafe { *from.bits.as_ptr().add(e * width + lane).cast::<[f64; L]>() }.map(T::of);
     }
 }
 

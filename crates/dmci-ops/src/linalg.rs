@@ -1,17 +1,86 @@
 //! Linear algebra on matrices of one lane, or of several lanes beside each other. Each function has one order of
 //! operations for every lane, written here; whoever needs the same numbers calls the same function. Nothing fails: a
-//! singular matrix gives infinities or NaN. With `S`, every operation is rounded to single precision.
+//! singular matrix gives infinities or NaN.
 
 // Plain loops over indices: whether they become vectors must not depend on what else is inlined.
 #![allow(clippy::needless_range_loop)]
 
 use crate::op::Op;
-use crate::real;
+use std::fmt::Debug;
+use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// Rounds to single precision if asked to.
-#[inline(always)]
-pub(crate) fn fit<const S: bool>(x: f64) -> f64 {
-    if S { x as f32 as f64 } else { x }
+/// Numbers of one precision. Sums, products, quotients and roots of single precision have the bits of those in double
+/// precision, rounded, since a number of double precision has more than twice as many digits.
+pub(crate) trait Number:
+    Copy
+    + Debug
+    + PartialOrd
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    /// The memory for kernels in this precision.
+    fn rooms(scratch: &mut Scratch) -> &mut Rooms<Self>;
+    /// Rounded.
+    fn of(x: f64) -> Self;
+    fn double(self) -> f64;
+    fn bits(self) -> u64;
+    fn abs(self) -> Self;
+    fn sqrt(self) -> Self;
+}
+
+impl Number for f64 {
+    fn rooms(scratch: &mut Scratch) -> &mut Rooms<f64> {
+        &mut scratch.double
+    }
+    #[inline(always)]
+    fn of(x: f64) -> f64 {
+        x
+    }
+    #[inline(always)]
+    fn double(self) -> f64 {
+        self
+    }
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        self.to_bits()
+    }
+    #[inline(always)]
+    fn abs(self) -> f64 {
+        self.abs()
+    }
+    #[inline(always)]
+    fn sqrt(self) -> f64 {
+        self.sqrt()
+    }
+}
+
+impl Number for f32 {
+    fn rooms(scratch: &mut Scratch) -> &mut Rooms<f32> {
+        &mut scratch.single
+    }
+    #[inline(always)]
+    fn of(x: f64) -> f32 {
+        x as f32
+    }
+    #[inline(always)]
+    fn double(self) -> f64 {
+        self as f64
+    }
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        self.to_bits() as u64
+    }
+    #[inline(always)]
+    fn abs(self) -> f32 {
+        self.abs()
+    }
+    #[inline(always)]
+    fn sqrt(self) -> f32 {
+        self.sqrt()
+    }
 }
 
 /// Memory for kernels, reused between calls.
@@ -23,42 +92,54 @@ pub struct Scratch {
     pub spread: [Vec<u64>; 3],
     /// A matrix that was transposed.
     pub(crate) turned: Vec<u64>,
-    pub(crate) one: Room<1>,
+    double: Rooms<f64>,
+    single: Rooms<f32>,
+}
+
+/// Memory for kernels in one precision, for one lane and for four.
+#[derive(Clone, Debug)]
+pub(crate) struct Rooms<T> {
+    pub one: Room<T, 1>,
     /// Each for every second group of lanes: factors of the few groups of a small block stay there for the next kernel.
-    pub(crate) four: [Room<4>; 2],
+    pub four: [Room<T, 4>; 2],
+}
+
+impl<T: Number> Default for Rooms<T> {
+    fn default() -> Self {
+        Rooms { one: Room::default(), four: Default::default() }
+    }
 }
 
 /// An element of so many lanes.
-type Group<const L: usize> = [f64; L];
+type Group<T, const L: usize> = [T; L];
 
 /// Two operands, row by row, what becomes of them, and memory on the way there.
 #[derive(Clone, Debug)]
-pub(crate) struct Room<const L: usize> {
-    pub a: Vec<Group<L>>,
-    pub b: Vec<Group<L>>,
+pub(crate) struct Room<T, const L: usize> {
+    pub a: Vec<Group<T, L>>,
+    pub b: Vec<Group<T, L>>,
     /// Zeros at first.
-    pub result: Vec<Group<L>>,
-    /// What was factored last, and whether in single precision: one matrix is often inverted and has its determinant
-    /// taken.
-    factored: (Vec<Group<L>>, bool),
-    lu: Vec<Group<L>>,
+    pub result: Vec<Group<T, L>>,
+    /// What was factored last: one matrix is often inverted and has its determinant taken.
+    factored: Vec<Group<T, L>>,
+    lu: Vec<Group<T, L>>,
     /// The row of the matrix that each row of its factors comes from.
     order: Vec<[u32; L]>,
     /// The sign of that exchange.
-    sign: Group<L>,
+    sign: Group<T, L>,
     logs: [Vec<u64>; 2],
 }
 
-impl<const L: usize> Default for Room<L> {
+impl<T: Number, const L: usize> Default for Room<T, L> {
     fn default() -> Self {
         Room {
             a: Vec::new(),
             b: Vec::new(),
             result: Vec::new(),
-            factored: Default::default(),
+            factored: Vec::new(),
             lu: Vec::new(),
             order: Vec::new(),
-            sign: [1.0; L],
+            sign: [T::of(1.0); L],
             logs: Default::default(),
         }
     }
@@ -66,26 +147,26 @@ impl<const L: usize> Default for Room<L> {
 
 /// Element by element.
 #[inline(always)]
-fn each<const L: usize>(f: impl Fn(usize) -> f64) -> Group<L> {
-    let mut group = [0.0; L];
+fn each<T: Number, const L: usize>(f: impl Fn(usize) -> T) -> Group<T, L> {
+    let mut group = [T::of(0.0); L];
     for (l, x) in group.iter_mut().enumerate() {
         *x = f(l);
     }
     group
 }
 
-impl<const L: usize> Room<L> {
+impl<T: Number, const L: usize> Room<T, L> {
     /// Whether the factors of the matrix are there, bit by bit the same ones.
     #[inline(always)]
-    fn is_factored<const S: bool>(&self) -> bool {
-        let (before, single) = &self.factored;
-        if *single != S || before.len() != self.a.len() {
+    fn is_factored(&self) -> bool {
+        let before = &self.factored;
+        if before.len() != self.a.len() {
             return false;
         }
         for i in 0..before.len() {
             let mut other = 0;
             for l in 0..L {
-                other |= before[i][l].to_bits() ^ self.a[i][l].to_bits();
+                other |= before[i][l].bits() ^ self.a[i][l].bits();
             }
             if other != 0 {
                 return false;
@@ -97,25 +178,24 @@ impl<const L: usize> Room<L> {
     /// Factors the matrix `a`, which then has no meaning: rows are exchanged so that the largest element of each column
     /// (the first of several) divides. Returns the sign of the exchange.
     #[inline(always)]
-    fn factor<const S: bool>(&mut self, n: usize) -> Group<L> {
-        if !self.is_factored::<S>() {
-            self.sign = self.factor_anew::<S>(n);
-            std::mem::swap(&mut self.a, &mut self.factored.0);
-            self.factored.1 = S;
+    fn factor(&mut self, n: usize) -> Group<T, L> {
+        if !self.is_factored() {
+            self.sign = self.factor_anew(n);
+            std::mem::swap(&mut self.a, &mut self.factored);
         }
         self.sign
     }
 
     #[inline(always)]
-    fn factor_anew<const S: bool>(&mut self, n: usize) -> Group<L> {
+    fn factor_anew(&mut self, n: usize) -> Group<T, L> {
         self.lu.clear();
         self.lu.extend_from_slice(&self.a[..n * n]);
         self.order.clear();
         self.order.extend((0..n as u32).map(|r| [r; L]));
         let lu = &mut self.lu[..n * n];
-        let mut sign = [1.0; L];
+        let mut sign = [T::of(1.0); L];
         for c in 0..n {
-            let (mut pivot, mut largest) = ([c; L], lu[c * n + c].map(f64::abs));
+            let (mut pivot, mut largest) = ([c; L], lu[c * n + c].map(T::abs));
             for r in c + 1..n {
                 for l in 0..L {
                     let larger = lu[r * n + c][l].abs() > largest[l];
@@ -135,11 +215,11 @@ impl<const L: usize> Room<L> {
             let (top, below) = lu.split_at_mut((c + 1) * n);
             let (divisor, top) = (top[c * n + c], &top[c * n + c + 1..]);
             for row in below.chunks_exact_mut(n) {
-                let factor: Group<L> = each(|l| fit::<S>(row[c][l] / divisor[l]));
+                let factor: Group<T, L> = each(|l| row[c][l] / divisor[l]);
                 row[c] = factor;
                 let row = &mut row[c + 1..][..top.len()];
                 for j in 0..top.len() {
-                    row[j] = each(|l| fit::<S>(row[j][l] - fit::<S>(factor[l] * top[j][l])));
+                    row[j] = each(|l| row[j][l] - factor[l] * top[j][l]);
                 }
             }
         }
@@ -148,17 +228,17 @@ impl<const L: usize> Room<L> {
 
     /// Solves for all columns of the right side, which are in `result` in the order of the factors.
     #[inline(always)]
-    fn substitute<const S: bool>(&mut self, n: usize, columns: usize) {
+    fn substitute(&mut self, n: usize, columns: usize) {
         let (lu, x) = (&self.lu[..n * n], &mut self.result[..n * columns]);
         in_pieces!(columns, [10, 8, 4, 2, 1], |c, C| {
             for i in 0..n {
-                subtract::<S, L, C>(x, i * columns + c, &lu[i * n..i * n + i], c, columns);
+                subtract::<T, L, C>(x, i * columns + c, &lu[i * n..i * n + i], c, columns);
             }
             for i in (0..n).rev() {
-                subtract::<S, L, C>(x, i * columns + c, &lu[i * n + i + 1..i * n + n], (i + 1) * columns + c, columns);
+                subtract::<T, L, C>(x, i * columns + c, &lu[i * n + i + 1..i * n + n], (i + 1) * columns + c, columns);
                 let divisor = lu[i * n + i];
                 for x in &mut x[i * columns + c..][..C] {
-                    *x = each(|l| fit::<S>(x[l] / divisor[l]));
+                    *x = each(|l| x[l] / divisor[l]);
                 }
             }
         });
@@ -166,65 +246,65 @@ impl<const L: usize> Room<L> {
 
     /// The solution of `a x = b` with some right sides.
     #[inline(always)]
-    pub fn solve<const S: bool>(&mut self, n: usize, columns: usize) {
-        self.factor::<S>(n);
+    pub fn solve(&mut self, n: usize, columns: usize) {
+        self.factor(n);
         for (row, order) in self.result.chunks_exact_mut(columns.max(1)).zip(&self.order) {
             for (c, x) in row.iter_mut().enumerate() {
                 *x = each(|l| self.b[order[l] as usize * columns + c][l]);
             }
         }
-        self.substitute::<S>(n, columns);
+        self.substitute(n, columns);
     }
 
     /// The inverse.
     #[inline(always)]
-    pub fn inverse<const S: bool>(&mut self, n: usize) {
-        self.factor::<S>(n);
+    pub fn inverse(&mut self, n: usize) {
+        self.factor(n);
         for (r, order) in self.order.iter().enumerate() {
-            order.iter().enumerate().for_each(|(l, &c)| self.result[r * n + c as usize][l] = 1.0);
+            order.iter().enumerate().for_each(|(l, &c)| self.result[r * n + c as usize][l] = T::of(1.0));
         }
-        self.substitute::<S>(n, n);
+        self.substitute(n, n);
     }
 
     #[inline(always)]
-    fn determinant_of<const S: bool>(&mut self, n: usize) -> Group<L> {
-        let sign = self.factor::<S>(n);
+    fn determinant_of(&mut self, n: usize) -> Group<T, L> {
+        let sign = self.factor(n);
         (0..n).fold(sign, |product, i| {
             let x = self.lu[i * n + i];
             // A column without a pivot: the rest of the factorisation divided by zero.
-            each(|l| if product[l] == 0.0 || x[l] == 0.0 { 0.0 } else { fit::<S>(product[l] * x[l]) })
+            each(|l| if product[l] == T::of(0.0) || x[l] == T::of(0.0) { T::of(0.0) } else { product[l] * x[l] })
         })
     }
 
     /// The determinant.
     #[inline(always)]
-    pub fn determinant<const S: bool>(&mut self, n: usize) {
-        self.result[0] = self.determinant_of::<S>(n);
+    pub fn determinant(&mut self, n: usize) {
+        self.result[0] = self.determinant_of(n);
     }
 
     /// The logarithm of the magnitude of the determinant.
     #[inline(always)]
-    pub fn log_determinant<const S: bool>(&mut self, n: usize) {
-        self.factor::<S>(n);
+    pub fn log_determinant(&mut self, n: usize) {
+        self.factor(n);
         let [magnitudes, logs] = &mut self.logs;
         magnitudes.resize(n * L, 0);
         logs.resize(n * L, 0);
         for (i, magnitudes) in magnitudes.chunks_exact_mut(L).enumerate() {
             for l in 0..L {
-                magnitudes[l] = self.lu[i * n + i][l].abs().to_bits();
+                magnitudes[l] = self.lu[i * n + i][l].abs().double().to_bits();
             }
         }
         Op::Log.eval_lanes(logs, [magnitudes; 3]);
-        let mut sum = [0.0; L];
+        let mut sum = [T::of(0.0); L];
         for log in logs.chunks_exact(L) {
-            sum = each(|l| fit::<S>(sum[l] + fit::<S>(f64::from_bits(log[l]))));
+            sum = each(|l| sum[l] + T::of(f64::from_bits(log[l])));
         }
         self.result[0] = sum;
     }
 
     /// The cofactors, each from its own minor: right at singular matrices too.
     #[inline(always)]
-    pub fn cofactors<const S: bool>(&mut self, n: usize) {
+    pub fn cofactors(&mut self, n: usize) {
         let whole = std::mem::take(&mut self.a);
         let mut minor = std::mem::take(&mut self.b);
         for i in 0..n {
@@ -234,7 +314,7 @@ impl<const L: usize> Room<L> {
                     minor.extend((0..n).filter(|&c| c != j).map(|c| whole[r * n + c]));
                 }
                 self.a = minor;
-                let d = self.determinant_of::<S>(n - 1);
+                let d = self.determinant_of(n - 1);
                 minor = std::mem::take(&mut self.a);
                 self.result[i * n + j] = if (i + j) % 2 == 0 { d } else { d.map(|d| -d) };
             }
@@ -245,17 +325,17 @@ impl<const L: usize> Room<L> {
     /// The lower triangular factor of a positive definite matrix, which is made symmetric first as the
     /// mean of itself and its transpose. NaN where it is not positive definite.
     #[inline(always)]
-    pub fn cholesky<const S: bool>(&mut self, n: usize) {
+    pub fn cholesky(&mut self, n: usize) {
         let (a, out) = (&self.a[..n * n], &mut self.result[..n * n]);
         for i in 0..n {
             for j in 0..=i {
-                let mut x: Group<L> = each(|l| fit::<S>(0.5 * fit::<S>(a[i * n + j][l] + a[j * n + i][l])));
+                let mut x: Group<T, L> = each(|l| T::of(0.5) * (a[i * n + j][l] + a[j * n + i][l]));
                 let (p, q) = (&out[i * n..][..j], &out[j * n..][..j]);
                 for k in 0..j {
-                    x = each(|l| fit::<S>(x[l] - fit::<S>(p[k][l] * q[k][l])));
+                    x = each(|l| x[l] - p[k][l] * q[k][l]);
                 }
                 let divisor = out[j * n + j];
-                out[i * n + j] = each(|l| fit::<S>(if i == j { real::sqrt(x[l]) } else { x[l] / divisor[l] }));
+                out[i * n + j] = each(|l| if i == j { x[l].sqrt() } else { x[l] / divisor[l] });
             }
         }
     }
@@ -263,20 +343,20 @@ impl<const L: usize> Room<L> {
 
 /// Subtracts rows times their factors from `C` elements of a row, one row after the other.
 #[inline(always)]
-fn subtract<const S: bool, const L: usize, const C: usize>(
-    x: &mut [Group<L>],
+fn subtract<T: Number, const L: usize, const C: usize>(
+    x: &mut [Group<T, L>],
     at: usize,
-    factors: &[Group<L>],
+    factors: &[Group<T, L>],
     first: usize,
     columns: usize,
 ) {
-    let mut sums = [[0.0; L]; C];
+    let mut sums = [[T::of(0.0); L]; C];
     sums.copy_from_slice(&x[at..at + C]);
     let mut row = first;
     for factor in factors {
         let other = &x[row..row + C];
         for c in 0..C {
-            sums[c] = each(|l| fit::<S>(sums[c][l] - fit::<S>(factor[l] * other[c][l])));
+            sums[c] = each(|l| sums[c][l] - factor[l] * other[c][l]);
         }
         row += columns;
     }

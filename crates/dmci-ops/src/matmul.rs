@@ -2,7 +2,7 @@
 //! beside it: neighbouring lanes, or in one lane neighbouring columns.
 
 use crate::kernel::{Layout, canonical};
-use crate::linalg::fit;
+use crate::linalg::Number;
 
 /// Lanes that are computed together.
 const LANES: usize = 4;
@@ -24,7 +24,7 @@ struct Product<'a> {
 
 /// The product of two matrices, each transposed first if its flag says so.
 #[inline(always)]
-pub(crate) fn matmul<const S: bool>(
+pub(crate) fn matmul<T: Number>(
     out: &mut [u64],
     [a, b]: [&[u64]; 2],
     sizes @ [m, k, n]: [usize; 3],
@@ -41,7 +41,7 @@ pub(crate) fn matmul<const S: bool>(
     if w == 1 {
         let b = if tb && n > 1 { turn(b, [k, n], turned) } else { b };
         let product = Product { a, b, sizes, a_steps, b_steps: [n, 1] };
-        in_pieces!(m, [4, 2, 1], |i, I| in_pieces!(n, [8, 4, 2, 1], |j, J| product.columns::<S, I, J>(out, i, j)));
+        in_pieces!(m, [4, 2, 1], |i, I| in_pieces!(n, [8, 4, 2, 1], |j, J| product.columns::<T, I, J>(out, i, j)));
         return;
     }
     let mut product = Product { a, b, sizes, a_steps, b_steps };
@@ -55,21 +55,21 @@ pub(crate) fn matmul<const S: bool>(
     let whole = if w % LANES == 0 { lanes.next_multiple_of(LANES) } else { lanes / LANES * LANES };
     // Two vectors if there are as many lanes: the one comes with the other from the cache.
     for lane in (0..whole / (2 * LANES) * (2 * LANES)).step_by(2 * LANES) {
-        in_pieces!(m, [5, 4, 3, 2, 1], |i, I| in_pieces!(n, [1], |j, J| product.lanes::<S, LANES, 2, I, J>(
+        in_pieces!(m, [5, 4, 3, 2, 1], |i, I| in_pieces!(n, [1], |j, J| product.lanes::<T, LANES, 2, I, J>(
             out,
             (i, j),
             (w, lane)
         )));
     }
     if whole % (2 * LANES) > 0 {
-        in_pieces!(m, [2, 1], |i, I| in_pieces!(n, [5, 4, 3, 2, 1], |j, J| product.lanes::<S, LANES, 1, I, J>(
+        in_pieces!(m, [2, 1], |i, I| in_pieces!(n, [5, 4, 3, 2, 1], |j, J| product.lanes::<T, LANES, 1, I, J>(
             out,
             (i, j),
             (w, whole - LANES)
         )));
     }
     for lane in whole..lanes {
-        in_pieces!(m, [1], |i, I| in_pieces!(n, [1], |j, J| product.lanes::<S, 1, 1, I, J>(out, (i, j), (w, lane))));
+        in_pieces!(m, [1], |i, I| in_pieces!(n, [1], |j, J| product.lanes::<T, 1, 1, I, J>(out, (i, j), (w, lane))));
     }
 }
 
@@ -89,53 +89,55 @@ fn turn<'t>(b: &[u64], [k, n]: [usize; 2], turned: &'t mut Vec<u64>) -> &'t [u64
 impl Product<'_> {
     /// Some rows and columns of the result of one lane: columns are beside each other in vectors.
     #[inline(always)]
-    fn columns<const S: bool, const I: usize, const J: usize>(&self, out: &mut [u64], i: usize, j: usize) {
+    fn columns<T: Number, const I: usize, const J: usize>(&self, out: &mut [u64], i: usize, j: usize) {
         let [_, k, n] = self.sizes;
-        let mut sums = [[NOTHING; J]; I];
+        let mut sums = [[T::of(NOTHING); J]; I];
         for p in 0..k {
             // SAFETY: the matrices are as large as their sizes say, which `matmul` has asserted.
-            let y = unsafe { *self.b.as_ptr().add(j + p * self.b_steps[0]).cast::<[f64; J]>() };
+            let y = unsafe { *self.b.as_ptr().add(j + p * self.b_steps[0]).cast::<[f64; J]>() }.map(T::of);
             for r in 0..I {
                 let at = (i + r) * self.a_steps[0] + p * self.a_steps[1];
                 // SAFETY: the same.
-                let x = unsafe { *self.a.as_ptr().add(at).cast::<f64>() };
+                let x = T::of(unsafe { *self.a.as_ptr().add(at).cast::<f64>() });
                 for c in 0..J {
-                    sums[r][c] = plus_product::<S>(sums[r][c], x, y[c]);
+                    sums[r][c] = sums[r][c] + x * y[c];
                 }
             }
         }
         for r in 0..I {
             let to = &mut out[(i + r) * n + j..][..J];
             for c in 0..J {
-                to[c] = canonical(sums[r][c]);
+                to[c] = canonical(sums[r][c].double());
             }
         }
     }
 
     /// Some rows and columns of the result of some lanes: `V` vectors of `L` lanes beside each other.
     #[inline(always)]
-    fn lanes<const S: bool, const L: usize, const V: usize, const I: usize, const J: usize>(
+    fn lanes<T: Number, const L: usize, const V: usize, const I: usize, const J: usize>(
         &self,
         out: &mut [u64],
         (i, j): (usize, usize),
         (width, lane): (usize, usize),
     ) {
-        let mut sums = [[[[NOTHING; L]; J]; I]; V];
+        let mut sums = [[[[T::of(NOTHING); L]; J]; I]; V];
         let (mut a, mut b) = (i * self.a_steps[0] + lane, j * self.b_steps[1] + lane);
         for _ in 0..self.sizes[1] {
             for v in 0..V {
-                let mut x = [[0.0; L]; I];
+                let mut x = [[T::of(0.0); L]; I];
                 for r in 0..I {
                     // SAFETY: the matrices are as large as their sizes say, which `matmul` has asserted, and a row has
                     // at least `lane + V * L` words.
-                    x[r] = unsafe { *self.a.as_ptr().add(a + r * self.a_steps[0] + v * L).cast::<[f64; L]>() };
+                    x[r] =
+                        unsafe { *self.a.as_ptr().add(a + r * self.a_steps[0] + v * L).cast::<[f64; L]>() }.map(T::of);
                 }
                 for c in 0..J {
                     // SAFETY: the same.
-                    let y = unsafe { *self.b.as_ptr().add(b + c * self.b_steps[1] + v * L).cast::<[f64; L]>() };
+                    let y =
+                        unsafe { *self.b.as_ptr().add(b + c * self.b_steps[1] + v * L).cast::<[f64; L]>() }.map(T::of);
                     for r in 0..I {
                         for l in 0..L {
-                            sums[v][r][c][l] = plus_product::<S>(sums[v][r][c][l], x[r][l], y[l]);
+                            sums[v][r][c][l] = sums[v][r][c][l] + x[r][l] * y[l];
                         }
                     }
                 }
@@ -150,15 +152,10 @@ impl Product<'_> {
                     // SAFETY: the same.
                     let to = unsafe { &mut *out.as_mut_ptr().add(to + v * L).cast::<[u64; L]>() };
                     for l in 0..L {
-                        to[l] = canonical(sums[v][r][c][l]);
+                        to[l] = canonical(sums[v][r][c][l].double());
                     }
                 }
             }
         }
     }
-}
-
-#[inline(always)]
-fn plus_product<const S: bool>(sum: f64, x: f64, y: f64) -> f64 {
-    fit::<S>(sum + fit::<S>(x * y))
 }

@@ -56,25 +56,23 @@ impl Layout {
         Layout { spots, strides, sources: lists.len() }
     }
 
-    /// The lists of these leaves, if they are laid out like this.
-    fn lists<'l>(&self, leaves: &'l impl Leaves, target: &Target<'_>) -> Option<[&'l [f64]; MOST_LISTS]> {
-        let mut lists: [&[f64]; MOST_LISTS] = [&[]; MOST_LISTS];
+    /// Finds the lists of these leaves, if they are laid out like this.
+    fn find<'l>(&self, leaves: &'l impl Leaves, target: &Target<'_>, lists: &mut Lists<'l>) -> bool {
         let mut known = 0u32;
         for (leaf, spot) in self.spots.iter().enumerate() {
             let Some(spot) = spot else { continue };
-            let List { numbers, stride, at } = leaves.list(leaf)?;
+            let Some(List { numbers, stride, at }) = leaves.list(leaf) else { return false };
             let (k, bit) = (spot.list as usize, 1 << spot.list);
             if known & bit == 0 {
                 known |= bit;
                 lists[k] = numbers;
             }
             if !std::ptr::eq(lists[k], numbers) || stride != self.strides[k] as usize || at != spot.at as usize {
-                return None;
+                return false;
             }
         }
         let widths = target.widths().into_iter().filter(|w| *w > 0);
-        let same = widths.eq(self.strides[self.sources..].iter().map(|stride| *stride as usize));
-        same.then_some(lists)
+        widths.eq(self.strides[self.sources..].iter().map(|stride| *stride as usize))
     }
 
     /// Whether there are leaves in no list.
@@ -82,6 +80,9 @@ impl Layout {
         self.spots.contains(&None)
     }
 }
+
+/// The lists that code reads.
+pub(super) type Lists<'l> = [&'l [f64]; MOST_LISTS];
 
 /// Code for a layout.
 #[derive(Debug)]
@@ -91,12 +92,13 @@ pub(super) struct Direct {
 }
 
 impl Plan {
-    /// Code for the layout of these leaves, with the lists that it reads: what was made first stays.
+    /// Code for the layout of these leaves, and the lists that it reads: what was made first stays.
     pub(super) fn direct_code<'l>(
         &self,
         leaves: &'l impl Leaves,
         target: &Target<'_>,
-    ) -> Option<(&Direct, [&'l [f64]; MOST_LISTS])> {
+        lists: &mut Lists<'l>,
+    ) -> Option<&Direct> {
         let made = self.native.direct.get_or_init(|| {
             let layout = Layout::of(self, leaves, target);
             if layout.sources == 0 || !self.is_straight() {
@@ -106,8 +108,7 @@ impl Plan {
             let code = Compiled::with_lists(self, &layout, lanes)?;
             Some(Box::new(Direct { layout, code }))
         });
-        let direct = made.as_deref()?;
-        Some((direct, direct.layout.lists(leaves, target)?))
+        made.as_deref().filter(|direct| direct.layout.find(leaves, target, lists))
     }
 
     /// Runs lanes from the first on, block by block.

@@ -1,8 +1,9 @@
 //! When plans are compiled, and how they are run.
 
 use super::compile::{Compiled, Part};
+use super::emit::MOST_LISTS;
 use super::encode::Vectors;
-use super::lists::Direct;
+use super::lists::{Direct, Lists};
 use crate::block::{Frame, Leaves, STAYED, WORKSPACE, WORTH_A_THREAD, Which, Workspace};
 use crate::plan::{Code, LoopStep, Plan, Step};
 use crate::target::Target;
@@ -242,9 +243,10 @@ impl Plan {
             2.. if rayon::current_num_threads() <= threads => PIECES * threads,
             _ => threads,
         };
+        let mut lists: Lists<'_> = [&[]; MOST_LISTS];
         if lanes > FEW
             && (self.native.direct.get().is_some() || self.pays(lanes))
-            && let Some((direct, lists)) = self.direct_code(leaves, &target)
+            && let Some(direct) = self.direct_code(leaves, &target, &mut lists)
         {
             self.run_range(Way::Lists(direct, &lists), (0, lanes), leaves, pieces, target, left);
             return true;

@@ -280,7 +280,7 @@ impl<'a> Call<'a> {
             places: &work.places,
             row_bits: &work.row_bits,
             row_starts: &work.row_starts,
-            choices: model.choices(),
+            model,
         };
         work.left.clear();
         let count = lanes.count();
@@ -385,7 +385,7 @@ impl<'a> Call<'a> {
             places: &work.places,
             row_bits: &work.row_bits,
             row_starts: &work.row_starts,
-            choices: self.model.choices(),
+            model: self.model,
         };
         plan.run(lanes, self.lanes.rows, &source, self.model.options.threads, &mut work.stages, &mut work.results);
         let width = plan.outputs();

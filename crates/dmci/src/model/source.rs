@@ -1,8 +1,7 @@
 //! Where lanes find their numbers.
 
-use super::Column;
+use super::{Column, Model};
 use dmci_exec::{Leaves, List, Which};
-use dmci_vm::traced::Choices;
 
 /// How lanes are made of parameter sets and rows.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +45,8 @@ pub(super) struct Source<'a> {
     pub places: &'a [Place],
     pub row_bits: &'a [u64],
     pub row_starts: &'a [usize],
-    pub choices: Choices,
+    /// What soft choices depend on.
+    pub model: &'a Model,
 }
 
 impl Source<'_> {
@@ -90,7 +90,7 @@ impl Leaves for Source<'_> {
         let inputs = if self.row_starts.is_empty() { self.places.len() } else { bits.len() };
         // Behind the inputs come the temperature and the noise of soft choices.
         if input >= inputs {
-            return self.choices.at(set as u64, row as u64).leaf(input - inputs).to_bits();
+            return self.model.choices().at(set as u64, row as u64).leaf(input - inputs).to_bits();
         }
         bits[input]
     }
