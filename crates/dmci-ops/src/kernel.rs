@@ -80,7 +80,7 @@ pub struct Layout {
     pub width: usize,
     /// Lanes in use.
     pub lanes: usize,
-    /// Every operation is rounded to single precision.
+    /// Operands are of single precision, and so is every operation.
     pub single: bool,
 }
 

@@ -181,9 +181,14 @@ fn systems_of_all_sizes() {
         compare(Kernel::Inverse, square, alone, single, |lane| rounding.solve(&a[lane], &identity, n));
         compare(Kernel::Det, Shape::Scalar, alone, single, |lane| vec![rounding.determinant(&a[lane], n)]);
         compare(Kernel::LogDet, Shape::Scalar, alone, single, |lane| vec![rounding.log_determinant(&a[lane], n)]);
-        // The same matrices once more, in the other precision.
+        // Matrices of single precision once more, in the other precision.
         let other = Rounding(!single);
-        compare(Kernel::LogDet, Shape::Scalar, alone, !single, |lane| vec![other.log_determinant(&a[lane], n)]);
+        let round = |a: &Matrix| a.iter().map(|&x| x as f32 as f64).collect::<Matrix>();
+        let rounded: Vec<Matrix> = a.iter().map(round).collect();
+        let both_rounded = [(&rounded[..], square); 2];
+        compare(Kernel::LogDet, Shape::Scalar, both_rounded, !single, |lane| {
+            vec![other.log_determinant(&rounded[lane], n)]
+        });
         compare(Kernel::Cholesky, square, alone, single, |lane| rounding.cholesky(&a[lane], n));
     }
 }
