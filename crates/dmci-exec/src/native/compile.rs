@@ -97,6 +97,7 @@ impl Compiled {
         let choices: &[usize] = match lowered.length() {
             _ if lanes <= FEW => &[1],
             0..SHORT => &[2, 4],
+            SHORT..2500 if vectors == Vectors::Whole => &[1, 2, 4],
             SHORT..2500 => &[1, 2],
             // Long code comes from far away: the less there is of it, the better, unless it is waited for.
             length if chain > length as f64 => &[1, 2],
