@@ -1,7 +1,8 @@
 //! Loops over a block of lanes.
 //!
 //! Each lane does the rounds that it needs. Forward, a lane that is done gives its place to the last
-//! one, so that work follows the lanes that are still in the loop. For the way back, the state is
+//! one, so that work follows the lanes that are still in the loop; where no state is needed later, it does so only
+//! after some rounds, and waits for its neighbours until then. For the way back, the state is
 //! kept at some rounds only (the *marks*), so many that their number grows like the square root of
 //! the number of rounds; the rounds between two marks are done again, with their states in a buffer
 //! that stays in cache. The lanes are then in the order of their rounds: those that take part in a
@@ -9,7 +10,9 @@
 
 mod ahead;
 mod history;
+mod places;
 mod steady;
+mod through;
 
 use crate::block::{Frame, STAYED};
 use crate::native::{Compiled, NativeSpace};
@@ -19,6 +22,7 @@ use ahead::Ahead;
 use dmci_ops::linalg::Scratch;
 use dmci_ops::op::canonical;
 use history::History;
+pub(crate) use places::all_stayed;
 pub(crate) use steady::Steady;
 
 /// Memory of a loop, kept from block to block.
@@ -32,6 +36,9 @@ pub(crate) struct LoopSpace {
     /// The lane at each place; whether that is the one of the same number.
     lanes: Vec<u32>,
     in_order: bool,
+    /// Places of lanes that are done; where lanes with so many rounds go.
+    gone: Vec<u32>,
+    begins: Vec<u32>,
     /// On the way back, the rounds of each lane, and those of the lane at each place.
     rounds: Vec<u64>,
     rounds_at: Vec<usize>,
@@ -63,15 +70,12 @@ fn take_states(step: &LoopStep, states: &[u64], to: &[RowRange], (rows, width, n
 }
 
 impl LoopSpace {
-    /// Makes room, and takes the lanes that have not left the path; how many there are.
-    fn prepare(&mut self, step: &LoopStep, width: usize, failed: &[u32]) -> usize {
-        self.rows.ensure(step.body.slots * width);
-        self.lanes.clear();
-        self.lanes.extend((0..failed.len() as u32).filter(|&lane| failed[lane as usize] == STAYED));
-        self.in_order = self.lanes.len() == failed.len();
+    /// Makes room.
+    fn prepare(&mut self, step: &LoopStep, width: usize) {
+        // One more for counts of rounds.
+        self.rows.ensure((step.body.slots + 1) * width);
         self.failed.clear();
         self.failed.resize(width, STAYED);
-        self.lanes.len()
     }
 
     /// What is the same in all rounds.
@@ -178,16 +182,29 @@ fn forward(
 ) {
     let width = frame.width;
     let code = frame.code.map(|code| &code[number]);
-    let all = space.prepare(step, width, failed);
+    let done = code.and_then(|code| space.run_entire(step, code, frame, failed, (limit, followed)));
+    let all = if done.is_some() { space.lanes.len() } else { space.take_lanes(failed) };
+    if all == 0 {
+        return;
+    }
+    space.prepare(step, width);
     let mut n = all;
     let (first, shared) = step.operands.split_at(step.next.len());
-    space.load(step.state(), frame.rows, first, width, n);
+    // The states of lanes that are not done are with the results of others.
+    let so_far = [(step.d + 1, height(step.state()) as u32)];
+    space.load(step.state(), frame.rows, if done.is_some() { &so_far } else { first }, width, n);
     space.load(step.shared(), frame.rows, shared, width, n);
     space.prelude(step, width, n, frame.scratch);
-    space.history.begin(height(step.state()) * width, all);
-    let mut round = 0;
+    if done.is_none() {
+        space.history.begin(height(step.state()) * width, all);
+    }
+    let mut round = done.unwrap_or(0);
     while n > 0 {
         if let Some(code) = code {
+            n = space.run_through(step, code, n, &mut round, limit, (frame.rows, width));
+            if n == 0 {
+                return;
+            }
             round += space.run_ahead(step, code, (width, n), round as usize, limit, followed) as u64;
         }
         if followed {
@@ -210,13 +227,7 @@ fn forward(
             }
             space.give(step, place, frame.rows, width, (left, round));
             n -= 1;
-            if place != n {
-                space.in_order = false;
-                space.lanes[place] = space.lanes[n];
-                for s in rows_of(&step.next).chain(rows_of(&step.kept)) {
-                    space.rows[s * width + place] = space.rows[s * width + n];
-                }
-            }
+            space.move_lane(n, place, rows_of(&step.next).chain(rows_of(&step.kept)), width);
         }
         if n > 0 && n < all {
             space.history.whole = false;
@@ -239,13 +250,13 @@ impl Back<'_, '_> {
     fn run(&mut self, space: &mut LoopSpace, before: &mut LoopSpace, failed: &[u32]) {
         let (step, width) = (self.step, self.frame.width);
         let states = height(self.forward.state());
-        let n = space.prepare(step, width, failed);
+        space.prepare(step, width);
+        let n = space.take_lanes(failed);
         let LoopSpace { lanes, rounds, .. } = &mut *space;
         rounds.clear();
         rounds.extend_from_slice(&self.frame.rows[(self.forward.d as usize + 1 + states) * width..][..failed.len()]);
         if !lanes.is_sorted_by_key(|&lane| std::cmp::Reverse(rounds[lane as usize])) {
-            lanes.sort_unstable_by_key(|&lane| (std::cmp::Reverse(rounds[lane as usize]), lane));
-            space.in_order = false;
+            space.sort_lanes();
         }
         before.lanes.clone_from(&space.lanes);
         before.in_order = space.in_order;
@@ -305,9 +316,8 @@ impl Back<'_, '_> {
     fn prepare_again(&mut self, before: &mut LoopSpace) {
         let (width, n) = (self.frame.width, before.lanes.len());
         let shared = &self.forward.operands[self.forward.next.len()..];
+        before.prepare(self.forward, width);
         before.load(self.forward.shared(), self.frame.rows, shared, width, n);
-        before.failed.clear();
-        before.failed.resize(width, STAYED);
         before.prelude(self.forward, width, n, self.frame.scratch);
     }
 

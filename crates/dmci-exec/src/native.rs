@@ -7,6 +7,7 @@ mod compile;
 mod division;
 mod emit;
 mod encode;
+mod entire;
 mod extended;
 mod ir;
 mod line;
@@ -19,6 +20,8 @@ mod packed;
 mod registers;
 mod rounds;
 mod run;
+mod states;
+mod through;
 
 pub(crate) use compile::Compiled;
 pub(crate) use run::{Native, NativeSpace};

@@ -31,6 +31,22 @@ impl Compiled {
         match *self {}
     }
 
+    pub fn goes_through(&self) -> Option<usize> {
+        match *self {}
+    }
+
+    pub fn round_cost(&self) -> usize {
+        match *self {}
+    }
+
+    pub fn run_entire(&self, _: &mut [u64], _: usize, _: &mut NativeSpace, _: usize) -> bool {
+        match *self {}
+    }
+
+    pub fn run_through(&self, _: &mut [u64], _: usize, _: &mut [u32], _: &mut NativeSpace, _: usize) {
+        match *self {}
+    }
+
     pub fn run_rounds(
         &self,
         _: &mut [u64],

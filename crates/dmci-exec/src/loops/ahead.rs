@@ -38,7 +38,7 @@ impl Steady {
 
 impl LoopSpace {
     /// Lanes that nobody asked for do what the last one does: they must not leave a loop before it.
-    fn pad(&mut self, step: &LoopStep, width: usize, n: usize, padded: usize) {
+    pub(super) fn pad(&mut self, step: &LoopStep, width: usize, n: usize, padded: usize) {
         for s in rows_of(step.state()).chain(rows_of(&step.kept)) {
             let row = &mut self.rows[s * width..][..padded];
             let last = row[n - 1];

@@ -15,7 +15,7 @@ const FEW_MARKS: usize = 64;
 const MARKS_PER_ROUND: usize = 8;
 
 /// The states of a loop at the start of its rounds.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct History {
     /// Rounds between marks.
     pub every: usize,
@@ -32,6 +32,21 @@ pub(super) struct History {
     pub lanes: usize,
 }
 
+impl Default for History {
+    fn default() -> History {
+        History {
+            every: 0,
+            marks: Vec::new(),
+            marked: None,
+            recent: Words::default(),
+            recent_words: 0,
+            recent_from: 0,
+            whole: true,
+            lanes: 0,
+        }
+    }
+}
+
 impl History {
     pub fn begin(&mut self, words: usize, lanes: usize) {
         self.lanes = lanes;
@@ -41,6 +56,18 @@ impl History {
         self.recent_words = 0;
         self.recent_from = 0;
         self.whole = true;
+    }
+
+    /// Begins with the first state of all lanes in their order; the states of the first rounds are not kept. Whether
+    /// lanes have parted.
+    pub fn begin_before(&mut self, first: &[RowRange], (rows, width, n): (&[u64], usize, usize), parted: bool) {
+        self.begin(height(first) * width, n);
+        for s in rows_of(first) {
+            self.marks.extend_from_slice(&rows[s * width..(s + 1) * width]);
+        }
+        self.marked = Some(0);
+        self.whole = !parted;
+        self.skip();
     }
 
     /// Rounds until the next one with a mark.

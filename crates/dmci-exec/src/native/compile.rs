@@ -3,14 +3,14 @@
 use super::division::Share;
 use super::emit::{Emitter, SPILLS_AT};
 use super::encode::Vectors;
-use super::ir::{Builder, NONE};
+use super::entire::Entire;
+use super::ir::{Builder, NONE, Value};
 use super::line::Lowering;
 use super::lists::Layout;
 use super::order::ordered;
 use super::packed::can_be_packed;
 use super::rounds::{Rounds, RoundsCode};
 use super::run::FEW;
-use crate::loops::Steady;
 use crate::plan::{LoopStep, Plan, RowRange, Slot, Step, TensorKind, TensorStep};
 use memmap2::{Mmap, MmapMut};
 use std::ops::Range;
@@ -65,9 +65,10 @@ impl Compiled {
         Compiled::with_rows(plan, lanes, [0, rows, rows], None, Some(layout))
     }
 
-    /// The body of a loop: all its rows are slots, and some of them are its results.
+    /// The body of a loop: all its rows are slots, and some of them are its results; one is for counts of rounds.
     fn body(step: &LoopStep, lanes: usize) -> Option<Compiled> {
-        Compiled::with_rows(&step.body, lanes, [step.body.slots; 3], Some(step), None)
+        let slots = step.body.slots;
+        Compiled::with_rows(&step.body, lanes, [slots, slots, slots + 1], Some(step), None)
     }
 
     fn with_rows(
@@ -81,11 +82,10 @@ impl Compiled {
         let results = of_loop.map_or(&[][..], |step| &step.next);
         let vectors = plan.native.vectors(lanes);
         let rounds = of_loop.filter(|_| plan.is_straight()).and_then(Rounds::of);
-        let steady = rounds.as_ref().map(|r| r.steady);
         let packed = of_loop.is_none() && can_be_packed(plan);
-        let lower = |share: Share| {
-            Lowered::new(plan, [leaf_rows, output_rows], results, (layout, steady), (vectors, share, packed))
-        };
+        let sources = (layout, rounds.as_ref().zip(of_loop));
+        let lower =
+            |share: Share| Lowered::new(plan, [leaf_rows, output_rows], results, sources, (vectors, share, packed));
         let mut lowered = lower(Share::default());
         let share = lowered.worth_multiplying();
         if rounds.is_none() && !share.is_none() {
@@ -156,9 +156,21 @@ impl Compiled {
         failed: &mut [u32],
         spills: &mut [u64],
     ) {
-        assert!(lanes & (self.step - 1) == 0 && from + lanes <= self.width);
         assert!(!self.guarded || failed.len() >= from + lanes);
-        assert!(rows.len() >= self.rows * self.width && spills.len() * 8 >= self.spill_bytes);
+        self.enter(at, (rows, self.rows), (from, lanes), failed, spills);
+    }
+
+    /// The same for code that needs so many rows, and that has no guards if there is no room to note them.
+    pub(super) fn enter(
+        &self,
+        at: usize,
+        (rows, needed): (&mut [u64], usize),
+        (from, lanes): (usize, usize),
+        failed: &mut [u32],
+        spills: &mut [u64],
+    ) {
+        assert!(lanes & (self.step - 1) == 0 && from + lanes <= self.width);
+        assert!(rows.len() >= needed * self.width && spills.len() * 8 >= self.spill_bytes);
         let rows = rows.as_mut_ptr().wrapping_add(from);
         // SAFETY: `at` is where a function of this type begins; it reads and writes the given rows
         // up to the given lanes, guards of these lanes, lists, and spills, all of which are large enough.
@@ -175,10 +187,15 @@ fn width_for(lanes: usize) -> usize {
 }
 
 /// A plan as instructions: parts with the instructions of each, and those of a round of a loop under way.
-struct Lowered {
+#[derive(Clone)]
+struct Lowered<'a> {
     builder: Builder,
     pieces: Vec<(Part, Range<usize>)>,
     round: Range<usize>,
+    /// Where lanes stay in the loop, if they go on until all have left.
+    stays: Option<Value>,
+    /// The entire loop, if there is code for that.
+    entire: Option<Entire<'a>>,
 }
 
 /// Code that is not yet in executable memory.
@@ -219,14 +236,14 @@ fn cost(emitted: &Emitted, chain: f64) -> f64 {
     ((vectors / rate).max(chain / overlap) + least) / emitted.interleave as f64
 }
 
-impl Lowered {
+impl<'a> Lowered<'a> {
     fn new(
-        plan: &Plan,
+        plan: &'a Plan,
         rows: [usize; 2],
         results: &[RowRange],
-        (layout, steady): (Option<&Layout>, Option<&Steady>),
+        (layout, rounds): (Option<&'a Layout>, Option<(&Rounds<'a>, &LoopStep)>),
         how: (Vectors, Share, bool),
-    ) -> Lowered {
+    ) -> Lowered<'a> {
         let mut lowering = Lowering::new(plan, exported(plan, results), rows, layout, how);
         let mut pieces = Vec::new();
         let mut start = 0;
@@ -248,12 +265,15 @@ impl Lowered {
         if end > start {
             pieces.push((Part::Code(0), start..end));
         }
-        if let Some(steady) = steady {
-            lowering.round(steady);
+        let mut stays = None;
+        if let Some((rounds, _)) = rounds {
+            lowering.round(rounds.steady);
+            stays = if rounds.through { lowering.builder.keep_going(end, rounds) } else { None };
         }
         let round = end..lowering.builder.instructions.len();
+        let entire = rounds.and_then(|(rounds, step)| Entire::of(step, rounds, &mut lowering));
         lowering.builder.forget();
-        Lowered { builder: lowering.builder, pieces, round }
+        Lowered { builder: lowering.builder, pieces, round, stays, entire }
     }
 
     fn emit(
@@ -272,7 +292,8 @@ impl Lowered {
         let parts = parts.collect();
         let mut vectors = emitter.code.vectors;
         let rounds = rounds.map(|(rounds, resident)| {
-            let code = emitter.rounds(self.round.clone(), rounds, resident);
+            let mut code = emitter.rounds(self.round.clone(), rounds, self.stays, resident);
+            code.entire = self.entire.as_ref().map(|entire| emitter.entire(entire, resident));
             vectors = code.vectors;
             code
         });
@@ -281,8 +302,9 @@ impl Lowered {
     }
 
     /// The same, each piece in an order that needs fewer registers, if any has one.
-    fn reordered(&self) -> Option<Lowered> {
-        let ranges = self.pieces.iter().map(|piece| &piece.1).chain([&self.round]);
+    fn reordered(&self) -> Option<Lowered<'a>> {
+        let entire = self.entire.iter().flat_map(|entire| [&entire.prelude, &entire.round]);
+        let ranges = self.pieces.iter().map(|piece| &piece.1).chain([&self.round]).chain(entire);
         let of_piece = |range: &Range<usize>| ordered(&self.builder.instructions[range.clone()], &self.builder.homes);
         let orders: Vec<_> = ranges.filter_map(|range| Some((range.clone(), of_piece(range)?))).collect();
         if orders.is_empty() {
@@ -292,7 +314,7 @@ impl Lowered {
         for (range, order) in orders {
             builder.instructions[range].copy_from_slice(&order);
         }
-        Some(Lowered { builder, pieces: self.pieces.clone(), round: self.round.clone() })
+        Some(Lowered { builder, ..self.clone() })
     }
 
     /// The share of divisions that are better done by multiplication, for which only vectors of 512 bits have what it

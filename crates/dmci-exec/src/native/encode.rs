@@ -239,6 +239,19 @@ impl Code {
         self.memory((to & 7) << 3, base, offset, 1);
     }
 
+    /// Sets the bits of a general register that another one has.
+    pub fn or_general(&mut self, to: u8, from: u8) {
+        self.raw(&[0x48 | (from >> 3) << 2 | to >> 3, 0x09, 0xC0 | (from & 7) << 3 | to & 7]);
+    }
+
+    /// A jump if a general register is zero, to be given its target later: where its distance is.
+    pub fn jump_if_zero(&mut self, register: u8) -> usize {
+        let (high, low) = (register >> 3, register & 7);
+        self.raw(&[0x48 | high << 2 | high, 0x85, 0xC0 | low << 3 | low, 0x0F, 0x84]);
+        self.word(0);
+        self.position() - 4
+    }
+
     /// Puts a general register into a word in memory if it is larger.
     pub fn store_if_larger(&mut self, from: u8, base: u8, offset: i32) {
         let prefix = 0x48 | (from >> 3) << 2 | base >> 3;

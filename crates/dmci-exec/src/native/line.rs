@@ -70,9 +70,25 @@ impl<'a> Lowering<'a> {
     /// A round of a loop under way, as a line of its own.
     pub fn round(&mut self, steady: &'a Steady) {
         self.next_line();
-        self.exported = steady.ends();
+        self.steady(steady);
+    }
+
+    /// What comes next is a loop under way, of which some steps must be in their rows.
+    pub(super) fn begin_steady(&mut self, exported: Vec<bool>, steady: &'a Steady) {
+        self.exported = exported;
         self.reals = Some(&steady.reals);
         self.rows_change = false;
+    }
+
+    /// What is in a slot of a loop is in a row outside of it.
+    pub(super) fn put_outside(&mut self, slot: Slot, row: u32) {
+        let form = self.form_in_row(slot);
+        self.values[slot as usize] = (self.line, Formed { value: self.builder.row(row), form });
+    }
+
+    /// The same in the line that there is.
+    pub(super) fn steady(&mut self, steady: &'a Steady) {
+        self.begin_steady(steady.ends(), steady);
         steady.steps.iter().enumerate().for_each(|(i, step)| self.step(i, step));
         self.builder.real(f64::NAN);
     }
@@ -150,12 +166,16 @@ impl<'a> Lowering<'a> {
             let value = self.load(layout, spot);
             self.values[slot as usize] = (self.line, self.leaf(value, real));
         }
-        let known = &mut self.values[slot as usize];
-        if known.0 != self.line {
-            let form = if self.reals.is_some_and(|reals| reals.contains(&slot)) { Form::Real } else { Form::Bits };
-            *known = (self.line, Formed { value: self.builder.row(slot), form });
+        if self.values[slot as usize].0 != self.line {
+            let form = self.form_in_row(slot);
+            self.values[slot as usize] = (self.line, Formed { value: self.builder.row(slot), form });
         }
-        known.1
+        self.values[slot as usize].1
+    }
+
+    /// The form of what is in the row of a slot.
+    fn form_in_row(&self, slot: Slot) -> Form {
+        if self.reals.is_some_and(|reals| reals.contains(&slot)) { Form::Real } else { Form::Bits }
     }
 
     fn leaf(&mut self, value: Value, real: bool) -> Formed {

@@ -9,37 +9,50 @@
 use super::compile::Compiled;
 use super::emit::{Emitter, LISTS_AT, NO_GROUP};
 use super::encode::*;
-use super::extended::{CHOOSE, Masked};
-use super::ir::{Action, BLEND, COMPARE, Home, Instruction, NONE, UNORDERED, Value};
+use super::ir::{Action, Home, Instruction, NONE, Value};
 use super::run::NativeSpace;
 use crate::loops::Steady;
 use crate::plan::{LoopStep, LoopStepKind, Slot, rows_of};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
 /// Where code finds the number of rounds and the history, and notes how many rounds are left: loops have no lists.
-const COUNT_AT: usize = LISTS_AT;
+pub(super) const COUNT_AT: usize = LISTS_AT;
 const HISTORY_AT: usize = LISTS_AT + 8;
 const LEFT_AT: usize = LISTS_AT + 16;
 
 /// What rounds of a loop do.
+#[derive(Clone)]
 pub(super) struct Rounds<'a> {
     pub steady: &'a Steady,
+    /// Rows at the end of a round with those of the state that they become.
+    pub next: Vec<(Slot, Slot)>,
+    /// Rows of the state that have reals.
+    pub reals: FxHashSet<Slot>,
+    /// The row in which each lane counts the rounds that it stays in, if lanes may leave; what it is called at the end
+    /// of a round, where there is no such row.
+    pub counts: Option<(Slot, Slot)>,
+    /// Lanes go on until all have left: nobody needs the states in between.
+    pub through: bool,
     /// The rows that are in the history.
-    history: Vec<Slot>,
+    pub history: Vec<Slot>,
     /// They come from there, the last ones first.
-    back: bool,
+    pub back: bool,
 }
 
 /// Code for many rounds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RoundsCode {
     /// Where it begins.
-    at: usize,
+    pub at: usize,
     /// Where code begins that does the same without a history, if nothing stops it.
     alone_at: Option<usize>,
     /// It runs back.
     back: bool,
+    /// Lanes go on until all have left.
+    pub through: bool,
+    /// Where code for the entire loop begins, and how many rows it needs.
+    pub entire: Option<(usize, usize)>,
     /// Rows of the history for each round.
     history: usize,
     /// Instructions on vectors in a round.
@@ -53,37 +66,62 @@ impl<'a> Rounds<'a> {
         let back = matches!(step.kind, LoopStepKind::Backward { .. });
         let followed = step.next.len()..step.leaves.len() - step.shared().len();
         let history = if back { rows_of(&step.leaves[followed]).collect() } else { rows_of(step.state()).collect() };
-        (!back || !steady.guarded).then_some(Rounds { steady, history, back })
+        let leaves = steady.guarded && !back;
+        let through = leaves && !matches!(step.kind, LoopStepKind::Forward { followed: true, .. });
+        let behind = step.body.slots as Slot;
+        let counts = leaves.then_some((behind, behind + 1));
+        let counted = counts.filter(|_| through).map(|(before, after)| (after, before));
+        let next = steady.next.iter().copied().chain(counted).collect();
+        let reals = rows_of(step.state()).filter(|state| steady.reals.contains(state)).collect();
+        (!back || !steady.guarded).then_some(Rounds { steady, next, reals, counts, through, history, back })
     }
 }
 
 /// Where everything is in a round.
 #[derive(Default)]
-struct Round {
-    instructions: Vec<Instruction>,
+pub(super) struct Round {
+    pub instructions: Vec<Instruction>,
     /// What is in registers at the start of every round: in the group of the same number.
-    residents: Vec<Value>,
+    pub residents: Vec<Value>,
     /// What must be there at the end.
-    ends: Vec<Value>,
+    pub ends: Vec<Value>,
     /// States that are in registers, by row.
-    states: FxHashMap<Slot, u8>,
+    pub states: FxHashMap<Slot, u8>,
     /// Rows that become others at the end, because nothing computes them.
     copied: Vec<(Slot, Slot)>,
 }
 
 impl Emitter<'_> {
     /// A function that runs some of the instructions in many rounds, with at most so many values in registers from
-    /// round to round.
-    pub fn rounds(&mut self, range: Range<usize>, rounds: &Rounds<'_>, resident: usize) -> RoundsCode {
+    /// round to round; `stays` is where lanes stay in the loop, if they go on until all have left.
+    pub fn rounds(
+        &mut self,
+        range: Range<usize>,
+        rounds: &Rounds<'_>,
+        stays: Option<Value>,
+        resident: usize,
+    ) -> RoundsCode {
         if rounds.back {
             self.past.clone_from(&rounds.history);
         }
-        let round = self.round(range, rounds, resident);
+        let round = self.round(range, rounds, resident, &FxHashSet::default());
+        if let Some(stays) = stays {
+            let (at, vectors) = self.round_through(&round, rounds, stays, &[], |_| {});
+            return RoundsCode { at, alone_at: None, back: false, through: true, entire: None, history: 0, vectors };
+        }
         let (at, vectors) = self.round_after_round(&round, rounds, !rounds.back);
         let alone = !rounds.back && !rounds.steady.guarded;
         let alone_at = alone.then(|| self.round_after_round(&round, rounds, false).0);
         self.past.clear();
-        RoundsCode { at, alone_at, back: rounds.back, history: rounds.history.len(), vectors }
+        RoundsCode {
+            at,
+            alone_at,
+            back: rounds.back,
+            through: false,
+            entire: None,
+            history: rounds.history.len(),
+            vectors,
+        }
     }
 
     /// A function that does rounds and keeps their states in the history, or not; where it begins, and the instructions
@@ -123,8 +161,8 @@ impl Emitter<'_> {
             this.code.add_general(R15, if rounds.back { -states } else { states });
             this.code.count_down(R12, top);
             vectors = this.code.vectors - before;
-            for &(_, row) in &rounds.steady.next {
-                this.give_state(row, round.states.get(&row).copied(), rounds.steady.reals.contains(&row));
+            for &(_, row) in &rounds.next {
+                this.give_state(row, round.states.get(&row).copied(), rounds.reals.contains(&row));
             }
             if let Some(stop) = stop {
                 this.code.land(stop, this.code.position());
@@ -137,8 +175,15 @@ impl Emitter<'_> {
         (at, vectors)
     }
 
-    /// Decides what is in registers from round to round, and what is done with the state at the end.
-    fn round(&mut self, range: Range<usize>, rounds: &Rounds<'_>, resident: usize) -> Round {
+    /// Decides what is in registers from round to round, and what is done with the state at the end; some values are
+    /// made in front of the first round.
+    pub(super) fn round(
+        &mut self,
+        range: Range<usize>,
+        rounds: &Rounds<'_>,
+        resident: usize,
+        made: &FxHashSet<Value>,
+    ) -> Round {
         let all = &self.builder.instructions[range];
         let row_of = |v: Value| self.builder.row_of(v).filter(|row| !self.past.contains(row));
         let mut uses: FxHashMap<Value, usize> = FxHashMap::default();
@@ -147,12 +192,8 @@ impl Emitter<'_> {
         }
         let by_row: FxHashMap<Slot, Value> = uses.keys().filter_map(|&v| Some((row_of(v)?, v))).collect();
         let stored = |next: Slot| all.iter().rev().find(|i| matches!(i.action, Action::Store { row } if row == next));
-        let next: Vec<(Slot, Slot, Value)> = rounds
-            .steady
-            .next
-            .iter()
-            .filter_map(|&(next, state)| Some((next, state, stored(next)?.operands[0])))
-            .collect();
+        let with_value = |&(next, state)| Some((next, state, stored(next)?.operands[0]));
+        let next: Vec<(Slot, Slot, Value)> = rounds.next.iter().filter_map(with_value).collect();
         // States first, then what is used most; some registers stay free.
         let spare = if self.interleave == 1 { 2 } else { 1 };
         let most = resident.min(self.groups() - spare);
@@ -176,9 +217,10 @@ impl Emitter<'_> {
             .iter()
             .filter(|(v, count)| {
                 let constant = matches!(self.builder.homes[v.0 as usize], Home::Constant(_));
-                constant && **count > 1 || row_of(**v).is_some_and(|row| !next.iter().any(|n| n.1 == row))
+                let stays = |row| !next.iter().any(|n| n.1 == row);
+                constant && **count > 1 || made.contains(v) || row_of(**v).is_some_and(stays)
             })
-            .map(|(&v, &count)| (row_of(v).is_some(), count, v))
+            .map(|(&v, &count)| (made.contains(&v) || row_of(v).is_some(), count, v))
             .collect();
         others.sort_unstable_by_key(|&(row, count, v)| (std::cmp::Reverse((row, count)), v.0));
         for (row, _, v) in others {
@@ -208,7 +250,7 @@ impl Emitter<'_> {
     }
 
     /// Loads what is in registers from round to round.
-    fn begin(&mut self, round: &Round) {
+    pub(super) fn begin(&mut self, round: &Round) {
         self.free = self.all_groups();
         self.held = [NONE; 32];
         for (group, &v) in round.residents.iter().enumerate() {
@@ -228,7 +270,7 @@ impl Emitter<'_> {
     }
 
     /// Puts what the next round begins with where it expects it.
-    fn put_in_place(&mut self, round: &Round) {
+    pub(super) fn put_in_place(&mut self, round: &Round) {
         #[derive(Clone, Copy, PartialEq)]
         enum From {
             Group(u8),
@@ -260,71 +302,6 @@ impl Emitter<'_> {
                 };
                 self.code.vector(LOAD, self.register(to, copy), 0, place, None);
             }
-        }
-    }
-
-    /// A register that holds nothing between rounds.
-    fn spare(&self) -> u8 {
-        self.wide.registers() as u8 - 1
-    }
-
-    /// Puts a state into its row behind the last round, with the bits that operations give.
-    fn give_state(&mut self, row: Slot, group: Option<u8>, real: bool) {
-        let spare = self.spare();
-        for copy in 0..self.interleave {
-            let place = self.home(Home::Row(row), copy);
-            let from = group.map(|group| self.register(group, copy));
-            if from.is_none() && !real {
-                continue;
-            }
-            let from = from.unwrap_or_else(|| {
-                self.code.vector(LOAD, spare, 0, place, None);
-                spare
-            });
-            if real {
-                self.make_exact(from);
-            }
-            self.code.vector(STORE, from, 0, place, None);
-        }
-    }
-
-    /// Gives what is not a number in a register the bits that operations give.
-    fn make_exact(&mut self, register: u8) {
-        let (nan, same) = (self.not_a_number(), Place::Register(register));
-        match self.wide {
-            Vectors::Half => {
-                let mask = self.spare() - 1;
-                self.code.vector(COMPARE, mask, register, same, Some(UNORDERED));
-                self.code.vector(BLEND, register, register, nan, Some(mask << 4));
-            }
-            Vectors::Whole => {
-                self.code.vector(COMPARE, 1, register, same, Some(UNORDERED));
-                self.code.whole(CHOOSE, Masked { by: 1, zero: false }, (register, register), nan, None);
-            }
-        }
-    }
-
-    fn not_a_number(&self) -> Place {
-        let bits = f64::NAN.to_bits();
-        let at = self.builder.constants.iter().position(|c| *c == bits).unwrap_or(0);
-        self.home(Home::Constant(at as u32), 0)
-    }
-
-    fn store_group(&mut self, group: u8, (base, offset): (u8, usize)) {
-        for copy in 0..self.interleave {
-            let to = Place::Memory { base, offset: (offset + copy * self.wide.bytes()) as i32 };
-            self.code.vector(STORE, self.register(group, copy), 0, to, None);
-        }
-    }
-
-    /// Copies a group of lanes from one row to another.
-    fn copy(&mut self, (to, to_offset): (u8, usize), (from, from_offset): (u8, usize)) {
-        let spare = self.spare();
-        for copy in 0..self.interleave {
-            let place =
-                |base, offset: usize| Place::Memory { base, offset: (offset + copy * self.wide.bytes()) as i32 };
-            self.code.vector(LOAD, spare, 0, place(from, from_offset), None);
-            self.code.vector(STORE, spare, 0, place(to, to_offset), None);
         }
     }
 }

@@ -5,6 +5,7 @@ use super::emit::MOST_LISTS;
 use super::encode::Vectors;
 use super::lists::{Direct, Lists};
 use crate::block::{Frame, Leaves, STAYED, WORKSPACE, WORTH_A_THREAD, Which, Workspace};
+use crate::loops::all_stayed;
 use crate::plan::{Code, LoopStep, Plan, Step};
 use crate::target::Target;
 use crate::words::Words;
@@ -303,7 +304,7 @@ enum Way<'a> {
 
 /// Notes the guards that lanes failed, if any did.
 pub(super) fn note_left(marks: &[u32], first: usize, left: &Mutex<Vec<(u32, usize)>>) {
-    if marks.iter().any(|&mark| mark != STAYED) {
+    if !all_stayed(marks) {
         let gone = marks.iter().enumerate().filter(|m| *m.1 != STAYED);
         let mut left = left.lock().unwrap_or_else(|e| e.into_inner());
         left.extend(gone.map(|(lane, &guard)| (guard, first + lane)));
