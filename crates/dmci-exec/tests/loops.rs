@@ -98,13 +98,14 @@ fn run(tape: &Tape, lanes: &[[f64; 3]], rounds: impl Fn(usize) -> i64) -> Vec<u6
     let bits = lanes.iter().enumerate().flat_map(|(i, l)| l.map(f64::to_bits).into_iter().chain([rounds(i) as u64]));
     let table = Table { leaves: 4, bits: bits.collect() };
     let which: Vec<usize> = (0..lanes.len()).collect();
-    let [results, compiled] = [Code::Never, Code::Always].map(|code| {
+    let [results, wide, narrow] = [Code::Never, Code::Always, Code::AlwaysNarrow].map(|code| {
         let mut results = Results::default();
         Plan::new(tape).with_code(code).run(&which, &table, 1, &mut results);
         assert!(results.failed.iter().all(|&f| f == STAYED));
         results
     });
-    assert!(results.outputs == compiled.outputs, "machine code gives other bits");
+    assert!(results.outputs == wide.outputs, "machine code gives other bits");
+    assert!(results.outputs == narrow.outputs, "machine code with 256 bits gives other bits");
     results.outputs
 }
 

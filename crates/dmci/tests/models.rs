@@ -249,8 +249,14 @@ fn every_switch_gives_the_same_bits() {
         // In single precision a loop to a small tolerance would not end.
         let precisions: &[bool] = if case.file.contains("newton") { &[false] } else { &[false, true] };
         for &single in precisions {
-            let switches = [(Code::Never, true), (Code::Always, true), (Code::Never, false), (Code::Always, false)];
-            let [expected, code, flat, flat_code] = switches.map(|(code, on)| {
+            let switches = [
+                (Code::Never, true),
+                (Code::Always, true),
+                (Code::AlwaysNarrow, true),
+                (Code::Never, false),
+                (Code::Always, false),
+            ];
+            let [expected, code, narrow, flat, flat_code] = switches.map(|(code, on)| {
                 let mut options = ModelOptions { code, joins: on, loops: on, ..ModelOptions::default() };
                 options.run.mode = Mode::Direct;
                 options.run.bindings = case.inputs.clone();
@@ -262,7 +268,13 @@ fn every_switch_gives_the_same_bits() {
                 let alone = model.evaluate(&params[..starts.len()], &[], Want::Gradients).unwrap();
                 [batch.values, batch.gradients, alone.values, alone.gradients].map(|list| bits(&list))
             });
-            for (got, how) in [(code, "machine code"), (flat, "neither joins nor loops"), (flat_code, "both")] {
+            let others = [
+                (code, "machine code"),
+                (narrow, "machine code with 256 bits"),
+                (flat, "neither joins nor loops"),
+                (flat_code, "both"),
+            ];
+            for (got, how) in others {
                 if got != expected {
                     complaints.add(format!("{} {:?}, single {single}: {how}", case.file, case.inputs.first()));
                 }
