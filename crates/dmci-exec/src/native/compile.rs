@@ -104,7 +104,7 @@ impl Compiled {
             _ => &[1],
         };
         let fits = |interleave: &&usize| **interleave == 1 || lowered.lanes() * **interleave <= lanes;
-        let mut best: Option<(f64, Emitted)> = None;
+        let mut best: Option<(f64, Emitted, (&Lowered<'_>, usize))> = None;
         // Values that stay in registers leave fewer of them for everything else.
         let residents: &[usize] = if rounds.is_some() { &[32, 4, 0] } else { &[0] };
         // Another order pays where there are few registers, if it does.
@@ -113,14 +113,18 @@ impl Compiled {
         let choices = choices.iter().filter(fits).flat_map(|&i| residents.iter().map(move |&r| (i, r)));
         for ((interleave, resident), lowered) in choices.flat_map(|c| orders().map(move |lowered| (c, lowered))) {
             let rounds = rounds.as_ref().map(|rounds| (rounds, resident));
-            let emitted = lowered.emit(plan.single, strides, width_for(lanes), interleave, rounds);
+            let emitted = lowered.emit(plan.single, strides, width_for(lanes), interleave, (rounds, true));
             let cost = cost(&emitted, chain);
             let worth = |emitted: &Emitted| if interleave > emitted.interleave { WORTH_MORE_LANES } else { 0.99 };
-            if best.as_ref().is_none_or(|(least, by)| cost < worth(by) * least) {
-                best = Some((cost, emitted));
+            if best.as_ref().is_none_or(|(least, by, _)| cost < worth(by) * least) {
+                best = Some((cost, emitted, (lowered, resident)));
             }
         }
-        let (_, emitted) = best?;
+        let (_, mut emitted, (lowered, resident)) = best?;
+        if let Some(rounds) = &rounds {
+            let rounds = Some((rounds, resident));
+            emitted = lowered.emit(plan.single, strides, width_for(lanes), emitted.interleave, (rounds, false));
+        }
         let mut memory = MmapMut::map_anon(emitted.bytes.len()).ok()?;
         memory.copy_from_slice(&emitted.bytes);
         // From here on the memory can be executed and no longer written.
@@ -276,24 +280,27 @@ impl<'a> Lowered<'a> {
         Lowered { builder: lowering.builder, pieces, round, stays, entire }
     }
 
+    /// The code, or of a loop only what tells how good it is.
     fn emit(
         &self,
         single: bool,
         strides: &[u32],
         width: usize,
         interleave: usize,
-        rounds: Option<(&Rounds<'_>, usize)>,
+        (rounds, tried): (Option<(&Rounds<'_>, usize)>, bool),
     ) -> Emitted {
         let mut emitter = Emitter::new(&self.builder, strides, interleave, width * 8, single);
-        let parts = self.pieces.iter().map(|(part, range)| match part {
+        let pieces = if tried && rounds.is_some() { &[][..] } else { &self.pieces };
+        let parts = pieces.iter().map(|(part, range)| match part {
             Part::Code(_) => Part::Code(emitter.function(range.clone())),
             step => *step,
         });
         let parts = parts.collect();
         let mut vectors = emitter.code.vectors;
         let rounds = rounds.map(|(rounds, resident)| {
-            let mut code = emitter.rounds(self.round.clone(), rounds, self.stays, resident);
-            code.entire = self.entire.as_ref().map(|entire| emitter.entire(entire, resident));
+            let mut code = emitter.rounds(self.round.clone(), rounds, self.stays, resident, tried);
+            let entire = self.entire.as_ref().filter(|_| !tried);
+            code.entire = entire.map(|entire| emitter.entire(entire, resident));
             vectors = code.vectors;
             code
         });

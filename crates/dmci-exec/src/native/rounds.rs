@@ -93,13 +93,15 @@ pub(super) struct Round {
 
 impl Emitter<'_> {
     /// A function that runs some of the instructions in many rounds, with at most so many values in registers from
-    /// round to round; `stays` is where lanes stay in the loop, if they go on until all have left.
+    /// round to round; `stays` is where lanes stay in the loop, if they go on until all have left. If it is only tried,
+    /// there is no second form of it.
     pub fn rounds(
         &mut self,
         range: Range<usize>,
         rounds: &Rounds<'_>,
         stays: Option<Value>,
         resident: usize,
+        tried: bool,
     ) -> RoundsCode {
         if rounds.back {
             self.past.clone_from(&rounds.history);
@@ -110,7 +112,7 @@ impl Emitter<'_> {
             return RoundsCode { at, alone_at: None, back: false, through: true, entire: None, history: 0, vectors };
         }
         let (at, vectors) = self.round_after_round(&round, rounds, !rounds.back);
-        let alone = !rounds.back && !rounds.steady.guarded;
+        let alone = !rounds.back && !rounds.steady.guarded && !tried;
         let alone_at = alone.then(|| self.round_after_round(&round, rounds, false).0);
         self.past.clear();
         RoundsCode {
