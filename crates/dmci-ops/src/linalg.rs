@@ -31,57 +31,38 @@ pub(crate) trait Number:
     fn sqrt(self) -> Self;
 }
 
-impl Number for f64 {
-    fn rooms(scratch: &mut Scratch) -> &mut Rooms<f64> {
-        &mut scratch.double
-    }
-    #[inline(always)]
-    fn of(x: f64) -> f64 {
-        x
-    }
-    #[inline(always)]
-    fn double(self) -> f64 {
-        self
-    }
-    #[inline(always)]
-    fn bits(self) -> u64 {
-        self.to_bits()
-    }
-    #[inline(always)]
-    fn abs(self) -> f64 {
-        self.abs()
-    }
-    #[inline(always)]
-    fn sqrt(self) -> f64 {
-        self.sqrt()
-    }
+macro_rules! number {
+    ($number:ty, $rooms:ident) => {
+        impl Number for $number {
+            fn rooms(scratch: &mut Scratch) -> &mut Rooms<$number> {
+                &mut scratch.$rooms
+            }
+            #[inline(always)]
+            fn of(x: f64) -> $number {
+                x as $number
+            }
+            #[inline(always)]
+            fn double(self) -> f64 {
+                f64::from(self)
+            }
+            #[inline(always)]
+            fn bits(self) -> u64 {
+                u64::from(self.to_bits())
+            }
+            #[inline(always)]
+            fn abs(self) -> $number {
+                self.abs()
+            }
+            #[inline(always)]
+            fn sqrt(self) -> $number {
+                self.sqrt()
+            }
+        }
+    };
 }
 
-impl Number for f32 {
-    fn rooms(scratch: &mut Scratch) -> &mut Rooms<f32> {
-        &mut scratch.single
-    }
-    #[inline(always)]
-    fn of(x: f64) -> f32 {
-        x as f32
-    }
-    #[inline(always)]
-    fn double(self) -> f64 {
-        self as f64
-    }
-    #[inline(always)]
-    fn bits(self) -> u64 {
-        self.to_bits() as u64
-    }
-    #[inline(always)]
-    fn abs(self) -> f32 {
-        self.abs()
-    }
-    #[inline(always)]
-    fn sqrt(self) -> f32 {
-        self.sqrt()
-    }
-}
+number!(f64, double);
+number!(f32, single);
 
 /// Memory for kernels, reused between calls.
 #[derive(Clone, Debug, Default)]

@@ -23,7 +23,7 @@ pub(super) const NO_USE: u32 = u32::MAX;
 pub(super) const NO_GROUP: u8 = u8::MAX;
 
 /// A mask whose bits are looked at: the signs of vectors, or a group of mask registers.
-enum Test {
+pub(super) enum Test {
     Signs(Opcode, [Place; 4]),
     Mask(u8),
 }
@@ -418,7 +418,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Brings a mask to where its bits can be looked at.
-    fn test(&mut self, m: Value, single: bool, operands: &[Value]) -> Test {
+    pub(super) fn test(&mut self, m: Value, single: bool, operands: &[Value]) -> Test {
         match self.wide {
             Vectors::Half => {
                 self.bring(m, operands);
@@ -429,7 +429,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Brings the bits of a mask into `rax`.
-    fn test_bits(&mut self, test: &Test, copy: usize) {
+    pub(super) fn test_bits(&mut self, test: &Test, copy: usize) {
         match *test {
             Test::Signs(op, places) => self.code.vector(op, RAX, 0, places[copy], None),
             Test::Mask(group) => self.mask_bits(group, copy),

@@ -9,7 +9,7 @@ use super::emit::Emitter;
 use super::encode::*;
 use super::ir::{Builder, Home, Instruction, NONE, Value};
 use super::line::Lowering;
-use super::rounds::{COUNT_AT, Rounds};
+use super::rounds::Rounds;
 use super::run::NativeSpace;
 use crate::loops::Steady;
 use crate::plan::{LoopStep, Slot, Step, rows_of};
@@ -159,8 +159,7 @@ impl Compiled {
         count: usize,
     ) -> bool {
         let Some((at, needed)) = self.rounds.and_then(|r| r.entire).filter(|_| count > 0) else { return false };
-        spills.ensure(self.spill_bytes.div_ceil(8));
-        spills[COUNT_AT / 8] = count as u64;
+        self.prepare(spills, [count as u64, 0, 0]);
         // There are no guards in it.
         self.enter(at, (rows, needed), (0, lanes), &mut [], spills);
         true

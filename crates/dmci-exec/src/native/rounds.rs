@@ -13,6 +13,7 @@ use super::ir::{Action, Home, Instruction, NONE, Value};
 use super::run::NativeSpace;
 use crate::loops::Steady;
 use crate::plan::{LoopStep, LoopStepKind, Slot, rows_of};
+use crate::words::Words;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
@@ -314,6 +315,13 @@ impl Compiled {
         self.rounds.is_some()
     }
 
+    /// Makes room for spilled values, and tells code how many rounds there are, where the history is, and how many
+    /// rounds are left.
+    pub(super) fn prepare(&self, spills: &mut Words, table: [u64; 3]) {
+        spills.ensure(self.spill_bytes.div_ceil(8));
+        spills[COUNT_AT / 8..][..3].copy_from_slice(&table);
+    }
+
     /// Does so many rounds for so many lanes, a multiple of `step`, if it can without keeping their states.
     pub fn run_alone(
         &self,
@@ -324,8 +332,7 @@ impl Compiled {
         count: usize,
     ) -> bool {
         let Some(at) = self.rounds.and_then(|rounds| rounds.alone_at).filter(|_| count > 0) else { return false };
-        spills.ensure(self.spill_bytes.div_ceil(8));
-        spills[COUNT_AT / 8..][..3].copy_from_slice(&[count as u64, 0, 0]);
+        self.prepare(spills, [count as u64, 0, 0]);
         self.call(at, rows, (0, lanes), failed, spills);
         true
     }
@@ -343,10 +350,8 @@ impl Compiled {
     ) -> usize {
         let Some(RoundsCode { at, back, history, .. }) = self.rounds.filter(|_| count > 0) else { return count };
         assert!(words == history * self.width && states.len() >= count * words);
-        spills.ensure(self.spill_bytes.div_ceil(8));
         let first = if back { (count - 1) * words } else { 0 };
-        let table = [count as u64, states[first..].as_mut_ptr() as u64, 0];
-        spills[COUNT_AT / 8..][..3].copy_from_slice(&table);
+        self.prepare(spills, [count as u64, states[first..].as_mut_ptr() as u64, 0]);
         self.call(at, rows, (0, lanes), failed, spills);
         spills[LEFT_AT / 8] as usize
     }

@@ -137,18 +137,9 @@ impl Emitter<'_> {
 
     /// A jump, to be given its target later, that is taken if a mask is set in no lane.
     fn jump_if_none(&mut self, mask: Value) -> usize {
-        let group = match self.wide {
-            Vectors::Half => {
-                self.bring(mask, &[mask]);
-                None
-            }
-            Vectors::Whole => Some(self.bring_mask(mask, false, &[mask])),
-        };
+        let test = self.test(mask, false, &[mask]);
         for copy in 0..self.interleave {
-            match group {
-                Some(group) => self.mask_bits(group, copy),
-                None => self.code.vector(SIGN_BITS, RAX, 0, self.place(mask, copy), None),
-            }
+            self.test_bits(&test, copy);
             if copy == 0 {
                 self.code.move_general(R15, RAX);
             } else {
@@ -206,8 +197,7 @@ impl Compiled {
         count: usize,
     ) {
         let Some(rounds) = self.rounds.filter(|rounds| rounds.through && count > 0) else { return };
-        spills.ensure(self.spill_bytes.div_ceil(8));
-        spills[COUNT_AT / 8] = count as u64;
+        self.prepare(spills, [count as u64, 0, 0]);
         self.call(rounds.at, rows, (0, lanes), failed, spills);
     }
 }
