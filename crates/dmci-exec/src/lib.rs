@@ -14,6 +14,6 @@ mod words;
 
 pub use block::{Leaves, List, Results, STAYED, Which, by_set};
 pub use plan::{Code, Plan};
-pub use stage::{StageResults, Staged};
+pub use stage::{StageResults, Staged, work_by_axes};
 pub use sum::{RowSum, sum_rows};
 pub use target::Target;

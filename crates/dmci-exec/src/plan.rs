@@ -119,7 +119,7 @@ pub struct Plan {
 }
 
 /// Rounds of a loop that work is estimated for.
-const USUAL_ROUNDS: usize = 100;
+pub(crate) const USUAL_ROUNDS: usize = 100;
 
 /// Operations on tensors for each other step from which on a plan is about tensors.
 const DENSE: usize = 16;

@@ -5,7 +5,7 @@
 //! and a leaf of the last one. Nothing is computed differently, so no bit changes.
 
 use crate::block::{Leaves, List, Results, STAYED, Which, by_set};
-use crate::plan::{Code, Plan};
+use crate::plan::{Code, Plan, USUAL_ROUNDS};
 use crate::target::Target;
 use dmci_ops::Type;
 use dmci_tape::{Guard, Leaf, LeafKind, LoopKind, Node, NodeId, Rebuild, Tape};
@@ -42,6 +42,25 @@ pub struct Staged {
     leaves: usize,
 }
 
+/// Operations of a tape that depend on parameters alone, and on data alone, roughly: what stages would save.
+pub fn work_by_axes(tape: &Tape) -> [usize; 2] {
+    let mut work = [0, 0];
+    for (i, axes) in axes(tape).into_iter().enumerate() {
+        let of_node = match tape.nodes[i] {
+            Node::Op(..) => 1,
+            Node::Kernel(..) | Node::Pack { .. } => 4 * tape.shape(NodeId(i as u32)).len(),
+            Node::Loop(n) => USUAL_ROUNDS * tape.loops[n as usize].body.operations(),
+            _ => 0,
+        };
+        match axes {
+            Axes { set: true, row: false } => work[0] += of_node,
+            Axes { set: false, row: true } => work[1] += of_node,
+            _ => {}
+        }
+    }
+    work
+}
+
 /// Results of the stages of a call, reused between calls.
 #[derive(Debug, Default)]
 pub struct StageResults {
@@ -57,6 +76,10 @@ pub struct StageResults {
 impl Staged {
     /// Cuts a tape. Values by set, by row, or both may be set apart.
     pub fn new(tape: &Tape, by_set: bool, by_row: bool) -> Staged {
+        if !by_set && !by_row {
+            let lanes = Stage { plan: Plan::new(tape), guards: (0..tape.guards.len() as u32).collect() };
+            return Staged { sets: None, rows: None, lanes, leaves: tape.leaf_offsets().1 };
+        }
         let axes = axes(tape);
         let belongs = |i: usize, wanted: Axes| axes[i] == wanted;
         let (set, row) = (Axes { set: true, row: false }, Axes { set: false, row: true });
@@ -100,12 +123,6 @@ impl Staged {
     /// Number of results of a lane.
     pub fn outputs(&self) -> usize {
         self.lanes.plan.outputs()
-    }
-
-    /// Steps for each set, for each row and for each lane.
-    pub fn work(&self) -> [usize; 3] {
-        let work = |stage: &Option<Stage>| stage.as_ref().map_or(0, |s| s.plan.work());
-        [work(&self.sets), work(&self.rows), self.lanes.plan.work()]
     }
 
     /// Runs all stages for some lanes, of which there are `rows` to each set.

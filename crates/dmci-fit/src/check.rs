@@ -7,6 +7,9 @@ use dmci::{Batch, Column, Diagnostic, Report, Want};
 
 const START_HELP: &str = "start elsewhere: change the starts in (params ...), or give others with --set";
 
+/// Rows that are looked at first.
+const SOME: usize = 20;
+
 impl Problem {
     /// Says what is wrong if a search cannot start: rows that fail or are not finite.
     pub fn check_start(&self) -> Result<(), Report> {
@@ -24,14 +27,14 @@ impl Problem {
         let columns =
             |rows: &[usize]| -> Vec<Column> { self.training.columns.iter().map(|c| select(c, rows)).collect() };
         // Some rows first: a program that always fails must not be walked for each of them.
-        let some = &rows[..rows.len().min(20)];
-        let mut batch = self.model.evaluate(&values, &columns(some), Want::Gradients)?;
-        self.check_failures(&batch, some)?;
-        if some.len() < rows.len() {
-            batch = self.model.evaluate(&values, &columns(rows), Want::Gradients)?;
-            self.check_failures(&batch, rows)?;
+        for part in [&rows[..rows.len().min(SOME)], &rows[rows.len().min(SOME)..]] {
+            if !part.is_empty() {
+                let batch = self.model.evaluate(&values, &columns(part), Want::Gradients)?;
+                self.check_failures(&batch, part)?;
+                self.check_finite(&batch, part)?;
+            }
         }
-        self.check_finite(&batch, rows)
+        Ok(())
     }
 
     fn check_failures(&self, batch: &Batch, rows: &[usize]) -> Result<(), Report> {

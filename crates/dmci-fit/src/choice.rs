@@ -177,12 +177,17 @@ const RESCUE: usize = 8;
 /// exponential has become 0 or a sigmoid 1, everything is flat and nothing is a minimum.
 fn is_lost(problem: &Problem, member: &Member) -> bool {
     let Some((point, _)) = &member.best else { return true };
-    let Ok(found) = problem.evaluate(&[problem.start().to_vec(), point.clone()], Need::Jacobian) else { return false };
-    let n = point.len();
-    let influence = |at: usize, j: usize| {
-        let jacobian = &found[at].jacobian;
-        jacobian.iter().skip(j).step_by(n).fold(0.0, |m: f64, x| m.max(x.abs()))
+    let jacobians = if problem.is_least_squares() {
+        let known = |point: &[f64]| problem.known(point).map(|known| known.evaluation.jacobian.clone());
+        known(problem.start()).and_then(|start| Ok([start, known(point)?]))
+    } else {
+        let found = problem.evaluate(&[problem.start().to_vec(), point.clone()], Need::Jacobian);
+        found.map(|mut found| [0, 1].map(|at| std::mem::take(&mut found[at].jacobian)))
     };
+    let Ok(jacobians) = jacobians else { return false };
+    let n = point.len();
+    let influence =
+        |at: usize, j: usize| jacobians[at].iter().skip(j).step_by(n).fold(0.0, |m: f64, x| m.max(x.abs()));
     (0..n).any(|j| influence(1, j) < 1e-10 * influence(0, j))
 }
 
@@ -209,6 +214,10 @@ pub fn selection_loss(problem: &Problem, point: &[f64]) -> f64 {
 /// in decisions only.
 fn decided_only(problem: &Problem, seed: u64) -> Result<Vec<String>, Report> {
     let start = problem.start();
+    let at_start = &problem.known(start)?.evaluation;
+    if at_start.is_finite() && at_start.gradient.iter().all(|g| *g != 0.0) {
+        return Ok(Vec::new());
+    }
     let probes: Vec<Vec<f64>> =
         (0..PROBES).map(|i| start.iter().zip(offset(start, i, seed ^ 0x5eed)).map(|(x, o)| x + o).collect()).collect();
     let found = problem.evaluate(&probes, Need::Gradient)?;

@@ -10,44 +10,60 @@ pub fn student_quantile(p: f64, degrees: f64) -> f64 {
     if p < 0.5 {
         return -student_quantile(1.0 - p, degrees);
     }
-    let (mut low, mut high) = (0.0, 1.0);
-    while student_cdf(high, degrees) < p && high < 1e300 {
-        high *= 2.0;
-    }
-    for _ in 0..200 {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            break;
-        }
-        if student_cdf(middle, degrees) < p { low = middle } else { high = middle }
-    }
-    0.5 * (low + high)
+    let log_beta = log_beta(0.5 * degrees, 0.5);
+    let scale = -log_beta - 0.5 * log(degrees);
+    let density = |t: f64| exp(scale - 0.5 * (degrees + 1.0) * log1p(t * t / degrees));
+    solve(p, |t| 1.0 - student_tail(t, degrees, log_beta), density)
 }
 
 /// The quantile of the standard normal distribution.
 pub fn normal_quantile(p: f64) -> f64 {
-    let below = |z: f64| 0.5 * erfc(-z / std::f64::consts::SQRT_2);
-    let (mut low, mut high) = (-40.0, 40.0);
-    for _ in 0..200 {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            break;
-        }
-        if below(middle) < p { low = middle } else { high = middle }
+    if p < 0.5 {
+        return -normal_quantile(1.0 - p);
     }
-    0.5 * (low + high)
+    solve(p, |z| 0.5 * erfc(-z / std::f64::consts::SQRT_2), |z| exp(log_normal_density(z)))
+}
+
+/// Where a distribution function on the positive side reaches `p`: Newton's steps, and halves where these lead astray.
+fn solve(p: f64, below: impl Fn(f64) -> f64, density: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    while below(high) < p && high < 1e300 {
+        (low, high) = (high, high * 2.0);
+    }
+    let mut t = 0.5 * (low + high);
+    for _ in 0..200 {
+        let excess = below(t) - p;
+        if excess < 0.0 { low = t } else { high = t }
+        let next = t - excess / density(t);
+        let next = if next >= low && next <= high { next } else { 0.5 * (low + high) };
+        // What is left is rounding.
+        if (next - t).abs() <= 4.0 * f64::EPSILON * t {
+            return next;
+        }
+        t = next;
+    }
+    t
 }
 
 /// The probability that a variable of Student's distribution is at most `t`.
 pub fn student_cdf(t: f64, degrees: f64) -> f64 {
-    let x = degrees / (degrees + t * t);
-    // The tail beyond t; for very many degrees x is nearly 1, so the complement is given separately.
-    let tail = 0.5 * incomplete_beta(x, t * t / (degrees + t * t), 0.5 * degrees, 0.5);
+    let tail = student_tail(t, degrees, log_beta(0.5 * degrees, 0.5));
     if t > 0.0 { 1.0 - tail } else { tail }
 }
 
+/// The probability of being farther out than `t` on its side.
+fn student_tail(t: f64, degrees: f64, log_beta: f64) -> f64 {
+    // For very many degrees x is nearly 1, so the complement is given separately.
+    let (x, y) = (degrees / (degrees + t * t), t * t / (degrees + t * t));
+    0.5 * incomplete_beta((x, y), (0.5 * degrees, 0.5), log_beta)
+}
+
+fn log_beta(a: f64, b: f64) -> f64 {
+    lgamma(a) + lgamma(b) - lgamma(a + b)
+}
+
 /// The regularised incomplete beta function at `x`, with `y = 1 - x` (continued fraction, Lentz).
-fn incomplete_beta(x: f64, y: f64, a: f64, b: f64) -> f64 {
+fn incomplete_beta((x, y): (f64, f64), (a, b): (f64, f64), log_beta: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
     }
@@ -56,7 +72,7 @@ fn incomplete_beta(x: f64, y: f64, a: f64, b: f64) -> f64 {
     }
     let log_x = if y < 0.5 { log1p(-y) } else { log(x) };
     let log_y = if x < 0.5 { log1p(-x) } else { log(y) };
-    let front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log_x + b * log_y);
+    let front = exp(a * log_x + b * log_y - log_beta);
     if x < (a + 1.0) / (a + b + 2.0) { front * fraction(x, a, b) / a } else { 1.0 - front * fraction(y, b, a) / b }
 }
 

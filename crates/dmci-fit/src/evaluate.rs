@@ -87,15 +87,14 @@ impl Problem {
         need: Need,
         answers: &mut Answers,
     ) -> Result<(), Report> {
-        answers.found.resize_with(points.len(), Evaluation::default);
-        answers.paths.clear();
         let mut work = self.work.lock().unwrap_or_else(|e| e.into_inner()).take().unwrap_or_default();
         let done = self.evaluate_with(points, rows, need, answers, &mut work);
         *self.work.lock().unwrap_or_else(|e| e.into_inner()) = Some(work);
         done
     }
 
-    fn evaluate_with(
+    /// The same with memory for it, where the model's results can be found afterwards.
+    pub(crate) fn evaluate_with(
         &self,
         points: Asked,
         rows: &Rows,
@@ -103,6 +102,8 @@ impl Problem {
         answers: &mut Answers,
         work: &mut Work,
     ) -> Result<(), Report> {
+        answers.found.resize_with(points.len(), Evaluation::default);
+        answers.paths.clear();
         let outputs = self.outputs;
         let lane = outputs * if need == Need::Loss { 1 } else { self.layout.values + 1 };
         // As many lanes together as memory allows: all of them, mostly.
@@ -241,12 +242,16 @@ impl Problem {
         out.residuals.clear();
         out.jacobian.clear();
         let squares = matches!(self.loss, Loss::Mse | Loss::Sse) && self.targets.len() == 1;
-        if squares && need == Need::Gradient && self.layout.groups == 1 && self.priors.is_empty() {
+        if squares && need >= Need::Gradient && self.layout.groups == 1 && self.priors.is_empty() {
             let by_value =
                 least_squares(rows, divisor, predictions, self.layout.values, (residuals, sums), &mut out.loss);
             out.gradient.clear();
             out.gradient.resize(self.layout.raws, 0.0);
-            return self.layout.pull_back(raw, 0, by_value, &mut out.gradient);
+            self.layout.pull_back(raw, 0, by_value, &mut out.gradient);
+            if need == Need::Jacobian {
+                self.residuals(raw, rows, predictions, divisor, sums, out);
+            }
+            return;
         }
         let (mut losses, mut by_loss) = (Vec::new(), Vec::new());
         let mut predictions = predictions;
@@ -360,9 +365,14 @@ impl Problem {
         out.jacobian.resize(predictions.values.len() * raws, 0.0);
         scaled.resize(n.max(scaled.len()), 0.0);
         let mut cell = 0;
+        // Mostly, one row counts as much as the one before.
+        let (mut last, mut factor) = ((f64::NAN, f64::NAN), f64::NAN);
         for (row, values) in predictions.values.chunks_exact(outputs).enumerate() {
-            let factor = rows.weight[row] * self.loss.square_factor(rows.sigma[row]) / divisor;
-            let factor = sqrt(factor);
+            let (weight, sigma) = (rows.weight[row], rows.sigma[row]);
+            if (weight, sigma) != last {
+                last = (weight, sigma);
+                factor = sqrt(weight * self.loss.square_factor(sigma) / divisor);
+            }
             for &prediction in values {
                 let (slopes, target) = (&predictions.gradients[cell * n..(cell + 1) * n], rows.target[cell]);
                 let line = &mut out.jacobian[cell * raws..(cell + 1) * raws];
@@ -415,6 +425,11 @@ impl Problem {
         let mut work = Work::default();
         let point: Points = std::iter::once(raw).collect();
         self.lanes(point.all(), rows, Need::Loss, &mut work, &mut Vec::new())?;
+        Ok(self.predictions_of(work, rows))
+    }
+
+    /// The predictions among the results of one point.
+    pub(crate) fn predictions_of(&self, work: Work, rows: &Rows) -> Vec<f64> {
         let values = if self.layout.groups == 1 { work.batch.values } else { work.values };
         let (outputs, targets) = (self.outputs, self.targets.len());
         let mut list: Vec<f64> = values.chunks(outputs).flat_map(|row| &row[..targets]).copied().collect();
@@ -422,7 +437,7 @@ impl Problem {
             // What is measured are successes; what the program gives is their probability.
             list.iter_mut().enumerate().for_each(|(cell, p)| *p *= rows.trials[cell / targets]);
         }
-        Ok(list)
+        list
     }
 }
 

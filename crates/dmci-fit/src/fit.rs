@@ -131,6 +131,7 @@ pub fn fit(
         }
         result => result?,
     };
+    problem.forget();
     fit.start_loss = plan.start_loss;
     fit.time = began.elapsed();
     Ok(fit)

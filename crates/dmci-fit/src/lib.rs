@@ -38,6 +38,7 @@ mod population;
 pub mod prior;
 mod problem;
 pub mod random;
+mod remembered;
 mod resample;
 mod result;
 mod score;

@@ -4,18 +4,42 @@
 
 use dmci_ops::real::sqrt;
 
-/// The product of two vectors, in order.
+/// The product of two vectors: four sums beside each other, so that none waits for the one before.
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
+    let (fours, others) = (a.chunks_exact(4), b.chunks_exact(4));
+    let rest = fours.remainder().iter().zip(others.remainder()).map(|(x, y)| x * y).sum::<f64>();
+    let mut sums = [0.0; 4];
+    for (x, y) in fours.zip(others) {
+        (0..4).for_each(|i| sums[i] += x[i] * y[i]);
+    }
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
+
+/// Sums of squares between these are neither too large nor so small that digits are lost.
+const SAFE_SQUARES: std::ops::Range<f64> = 1e-250..1e250;
 
 /// The Euclidean length, without overflow on the way.
 pub fn length(vector: &[f64]) -> f64 {
+    let squares = dot(vector, vector);
+    if SAFE_SQUARES.contains(&squares) {
+        return sqrt(squares);
+    }
     let largest = vector.iter().fold(0.0, |m: f64, x| if x.is_nan() { f64::NAN } else { m.max(x.abs()) });
     if largest == 0.0 || !largest.is_finite() {
         return largest;
     }
     largest * sqrt(vector.iter().map(|x| (x / largest) * (x / largest)).sum())
+}
+
+/// The lengths of the columns of a matrix with so many of them.
+pub fn column_lengths(matrix: &[f64], n: usize) -> Vec<f64> {
+    let mut squares = vec![0.0; n];
+    for row in matrix.chunks_exact(n.max(1)) {
+        squares.iter_mut().zip(row).for_each(|(sum, x)| *sum += x * x);
+    }
+    let column = |j: usize| matrix.iter().skip(j).step_by(n).copied().collect::<Vec<f64>>();
+    let of_column = |(j, sum): (usize, f64)| if SAFE_SQUARES.contains(&sum) { sqrt(sum) } else { length(&column(j)) };
+    squares.into_iter().enumerate().map(of_column).collect()
 }
 
 /// An orthogonal factorisation `A P = Q R` with column pivoting (Householder; Golub and Van Loan 5.4).
@@ -30,46 +54,59 @@ pub struct Factored {
     n: usize,
 }
 
+/// A least-squares solution of `A x = b` and `D x = 0` together, `D` diagonal.
+#[derive(Clone, Debug)]
+pub struct Damped {
+    /// The solution.
+    pub x: Vec<f64>,
+    /// The triangle `S` with `S' S = P' (A' A + D D) P`.
+    s: Vec<f64>,
+}
+
 impl Factored {
     /// Factors a matrix with `n` columns together with a right-hand side of as many rows.
     pub fn new(matrix: &[f64], right: &[f64], n: usize) -> Factored {
         let rows = right.len();
-        // Column by column: Householder vectors are columns.
-        let mut columns: Vec<Vec<f64>> = (0..n).map(|j| (0..rows).map(|i| matrix[i * n + j]).collect()).collect();
-        let mut right = right.to_vec();
+        // Column by column: Householder vectors are columns. The right-hand side is the last one.
+        let mut columns = vec![0.0; (n + 1) * rows];
+        for (i, row) in matrix.chunks_exact(n.max(1)).enumerate() {
+            row.iter().enumerate().for_each(|(j, x)| columns[j * rows + i] = *x);
+        }
+        columns[n * rows..].copy_from_slice(right);
         let mut order: Vec<usize> = (0..n).collect();
         let mut r = vec![0.0; n * n];
         for k in 0..n.min(rows) {
-            let (pivot, _) = (k..n)
-                .map(|j| (j, length(&columns[j][k..])))
-                .fold((k, -1.0), |best, this| if this.1 > best.1 { this } else { best });
-            columns.swap(k, pivot);
-            order.swap(k, pivot);
-            for i in 0..k {
-                r.swap(i * n + k, i * n + pivot);
+            let rest = |columns: &[f64], j: usize| length(&columns[j * rows + k..(j + 1) * rows]);
+            let longest = |best: (usize, f64), this: (usize, f64)| if this.1 > best.1 { this } else { best };
+            let (pivot, norm) = (k..n).map(|j| (j, rest(&columns, j))).fold((k, -1.0), longest);
+            if pivot != k {
+                (0..rows).for_each(|i| columns.swap(k * rows + i, pivot * rows + i));
+                order.swap(k, pivot);
+                (0..k).for_each(|i| r.swap(i * n + k, i * n + pivot));
             }
-            let norm = length(&columns[k][k..]);
+            let norm = if norm < 0.0 { rest(&columns, k) } else { norm };
             if norm == 0.0 || !norm.is_finite() {
                 continue;
             }
-            let alpha = if columns[k][k] > 0.0 { -norm } else { norm };
-            let mut v: Vec<f64> = columns[k][k..].iter().map(|x| x / norm).collect();
+            let (before, after) = columns.split_at_mut((k + 1) * rows);
+            let v = &mut before[k * rows + k..];
+            let alpha = if v[0] > 0.0 { -norm } else { norm };
+            v.iter_mut().for_each(|x| *x /= norm);
             v[0] -= alpha / norm;
-            let size = dot(&v, &v);
-            let reflect = |x: &mut [f64]| {
-                let factor = 2.0 * dot(&v, x) / size;
-                x.iter_mut().zip(&v).for_each(|(x, v)| *x -= factor * v);
-            };
-            columns[k + 1..].iter_mut().for_each(|c| reflect(&mut c[k..]));
-            reflect(&mut right[k..]);
+            let size = dot(v, v);
+            for column in after.chunks_exact_mut(rows) {
+                let x = &mut column[k..];
+                let factor = 2.0 * dot(v, x) / size;
+                x.iter_mut().zip(&*v).for_each(|(x, v)| *x -= factor * v);
+            }
             r[k * n + k] = alpha;
             for j in k + 1..n {
-                r[k * n + j] = columns[j][k];
+                r[k * n + j] = columns[j * rows + k];
             }
         }
-        right.resize(n.max(rows), 0.0);
-        right.truncate(n);
-        Factored { r, order, rotated: right, n }
+        let mut rotated = columns.split_off(n * rows);
+        rotated.resize(n, 0.0);
+        Factored { r, order, rotated, n }
     }
 
     /// The share of the largest diagonal element below which a column counts as dependent.
@@ -84,13 +121,14 @@ impl Factored {
 
     /// The least-squares solution of `A x = b` and `D x = 0` together, `D` diagonal: what
     /// Levenberg and Marquardt need. Without damping, dependent columns get 0.
-    pub fn solve(&self, damping: &[f64]) -> Vec<f64> {
+    pub fn solve(&self, damping: &[f64]) -> Damped {
         let n = self.n;
         let mut r = self.r.clone();
         let mut b = self.rotated.clone();
+        let mut row = vec![0.0; n];
         // Rotates each row of D into R (Moré 1978).
         for j in 0..n {
-            let mut row = vec![0.0; n];
+            row.fill(0.0);
             row[j] = damping[self.order[j]];
             if row[j] == 0.0 {
                 continue;
@@ -103,24 +141,35 @@ impl Factored {
                 let (a, d) = (r[k * n + k], row[k]);
                 let h = length(&[a, d]);
                 let (c, s) = (a / h, d / h);
-                for i in k..n {
-                    let (x, y) = (r[k * n + i], row[i]);
-                    r[k * n + i] = c * x + s * y;
-                    row[i] = c * y - s * x;
+                for (x, y) in r[k * n + k..(k + 1) * n].iter_mut().zip(&mut row[k..]) {
+                    (*x, *y) = (c * *x + s * *y, c * *y - s * *x);
                 }
                 (b[k], extra) = (c * b[k] + s * extra, c * extra - s * b[k]);
             }
         }
         let tiny = self.negligible();
-        let mut x = vec![0.0; n];
         for k in (0..n).rev() {
             let diagonal = r[k * n + k];
-            let rest: f64 = (k + 1..n).map(|i| r[k * n + i] * x[i]).sum();
-            x[k] = if diagonal.abs() > tiny { (b[k] - rest) / diagonal } else { 0.0 };
+            let rest: f64 = (k + 1..n).map(|i| r[k * n + i] * b[i]).sum();
+            b[k] = if diagonal.abs() > tiny { (b[k] - rest) / diagonal } else { 0.0 };
         }
-        let mut solution = vec![0.0; n];
-        self.order.iter().zip(x).for_each(|(&j, x)| solution[j] = x);
-        solution
+        let mut x = vec![0.0; n];
+        self.order.iter().zip(b).for_each(|(&j, found)| x[j] = found);
+        Damped { x, s: r }
+    }
+
+    /// How fast the length of `U x` falls with the damping, for the solution with the dampings `sqrt(damping) U`, `U`
+    /// diagonal, divided by that length (Moré 1978, 5.8).
+    pub fn shrinking(&self, solution: &Damped, units: &[f64]) -> f64 {
+        let n = self.n;
+        let size = length(&solution.x.iter().zip(units).map(|(x, u)| x * u).collect::<Vec<f64>>());
+        // Solves S' w = P' U U x / |U x|, from the first row on.
+        let mut w: Vec<f64> = self.order.iter().map(|&j| units[j] * (units[j] * solution.x[j] / size)).collect();
+        for k in 0..n {
+            let above: f64 = (0..k).map(|i| solution.s[i * n + k] * w[i]).sum();
+            w[k] = (w[k] - above) / solution.s[k * n + k];
+        }
+        dot(&w, &w)
     }
 
     /// The inverse of `A' A`; none if its columns depend on each other.
@@ -208,7 +257,7 @@ mod tests {
         let a = matrix(rows, n);
         let b: Vec<f64> = (0..rows).map(|i| (i as f64).sin()).collect();
         for damping in [[0.0; 4], [0.5, 1.0, 2.0, 0.1]] {
-            let x = Factored::new(&a, &b, n).solve(&damping);
+            let x = Factored::new(&a, &b, n).solve(&damping).x;
             for j in 0..n {
                 let gradient: f64 =
                     (0..rows).map(|i| a[i * n + j] * (dot(&a[i * n..(i + 1) * n], &x) - b[i])).sum::<f64>()
@@ -216,6 +265,33 @@ mod tests {
                 assert!(gradient.abs() < 1e-13, "{gradient}");
             }
         }
+    }
+
+    #[test]
+    fn a_damped_solution_shrinks_as_fast_as_it_says() {
+        let (rows, n) = (9, 4);
+        let (a, units) = (matrix(rows, n), [0.5, 1.0, 2.0, 0.1]);
+        let b: Vec<f64> = (0..rows).map(|i| (i as f64).sin()).collect();
+        let factored = Factored::new(&a, &b, n);
+        let solved = |damping: f64| factored.solve(&units.map(|u| u * sqrt(damping)));
+        let size = |damping: f64| {
+            length(&solved(damping).x.iter().zip(units).map(|(x, u)| x * u).collect::<Vec<f64>>())
+        };
+        let slope = (size(0.7 + 1e-6) - size(0.7 - 1e-6)) / 2e-6;
+        assert!((factored.shrinking(&solved(0.7), &units) * size(0.7) + slope).abs() < 1e-8, "{slope}");
+    }
+
+    #[test]
+    fn lengths_are_right_where_squares_are_not() {
+        for scale in [1e-300, 1e-160, 1.0, 1e160, 1e300] {
+            let vector: Vec<f64> = [3.0, 4.0, 12.0, 84.0, 0.0].iter().map(|x| x * scale).collect();
+            assert!((length(&vector) / scale - 85.0).abs() < 1e-12, "{scale}");
+            let both: Vec<f64> = vector.iter().flat_map(|x| [*x, 2.0]).collect();
+            let lengths = column_lengths(&both, 2);
+            assert!((lengths[0] / scale - 85.0).abs() < 1e-12 && (lengths[1] - sqrt(20.0)).abs() < 1e-15);
+        }
+        assert!(length(&[1.0, f64::NAN]).is_nan());
+        assert_eq!((length(&[]), length(&[1.0, f64::NEG_INFINITY])), (0.0, f64::INFINITY));
     }
 
     #[test]

@@ -113,6 +113,7 @@ impl Problem {
             start,
             model,
             work: Mutex::default(),
+            remembered: Default::default(),
             program,
         })
     }

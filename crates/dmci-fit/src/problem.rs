@@ -9,6 +9,7 @@ use crate::layout::Layout;
 use crate::loss::{Loss, Noise};
 use crate::objective::Series;
 use crate::prior::Density;
+use crate::remembered::Remembered;
 use crate::split::{Holdout, split};
 use crate::transform::Transform;
 use dmci::{Cancel, Column, Diagnostic, Model, ModelOptions, Parameter, ParameterKind, Program, Report, RunOptions};
@@ -109,6 +110,7 @@ pub struct Problem {
     pub(crate) model: Model,
     /// Memory of the last evaluation, for the next one.
     pub(crate) work: Mutex<Option<Box<Work>>>,
+    pub(crate) remembered: Remembered,
 }
 
 impl Problem {
@@ -187,6 +189,7 @@ impl Problem {
             cancel,
             model,
             work: Mutex::default(),
+            remembered: Remembered::default(),
             series: None,
         })
     }

@@ -295,7 +295,13 @@ fn predicted(problem: &Problem, raw: &[f64], rows: &Rows, warnings: &mut Report)
     if rows.is_empty() {
         return Ok((Vec::new(), Score { loss: f64::NAN, rmse: f64::NAN, r2: None }));
     }
-    let predictions = problem.predictions(raw, rows)?;
+    let (predictions, loss) = if std::ptr::eq(rows, &problem.training) {
+        let known = problem.known(raw)?;
+        (known.predictions.clone(), known.evaluation.loss)
+    } else {
+        let found = problem.evaluate_rows(&[raw.to_vec()], rows, Need::Loss)?.pop();
+        (problem.predictions(raw, rows)?, found.map_or(f64::NAN, |f| f.loss))
+    };
     let outputs = problem.targets.len();
     let bad = predictions.iter().enumerate().filter(|(_, p)| !p.is_finite());
     for (cell, prediction) in bad.take(5) {
@@ -304,8 +310,6 @@ fn predicted(problem: &Problem, raw: &[f64], rows: &Rows, warnings: &mut Report)
         let help = "dmci eval with the fitted values shows what happens there";
         warnings.append(Report::of(*Diagnostic::warning("W0501", message).help(help)));
     }
-    let found = problem.evaluate_rows(&[raw.to_vec()], rows, Need::Loss)?.pop();
-    let loss = found.map_or(f64::NAN, |f| f.loss);
     let score = Score::of(loss, &predictions, &rows.target, outputs);
     Ok((predictions, score))
 }

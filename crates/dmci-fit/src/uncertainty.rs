@@ -194,7 +194,7 @@ fn information(problem: &Problem, raw: &[f64]) -> Result<Option<Information>, Re
     let n = raw.len();
     let count = problem.measurements();
     if problem.is_least_squares() {
-        let Some(found) = problem.evaluate(&[raw.to_vec()], Need::Jacobian)?.pop() else { return Ok(None) };
+        let found = &problem.known(raw)?.evaluation;
         let known = problem.loss.is_likelihood();
         if !found.is_finite() || (count <= n && !known) {
             return Ok(None);

@@ -77,11 +77,6 @@ impl Environments {
         })
     }
 
-    /// The system's names.
-    pub fn system_names(&self) -> Vec<Symbol> {
-        self.system.keys().copied().collect()
-    }
-
     /// Names that have a value: the system's, and the user's.
     pub fn bound_names(&self, heap: &Heap) -> Vec<Symbol> {
         let mut names: Vec<Symbol> = self.system.keys().copied().collect();

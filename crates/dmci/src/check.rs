@@ -7,7 +7,7 @@ use crate::suggest;
 use dmci_compile::core::{self, Core, Expr};
 use dmci_data::{Diagnostic, Heap, Origin, Place, Symbol};
 use dmci_syntax::expand::nesting_depth;
-use dmci_vm::environment::USER;
+use dmci_vm::environment::{Environments, USER};
 use dmci_vm::{Vm, deep, prims};
 use rustc_hash::FxHashMap;
 
@@ -45,11 +45,11 @@ struct Names<'a> {
     core: &'a Core,
     /// Parameters of procedures that are defined once and never assigned.
     procedures: FxHashMap<Symbol, Option<(usize, bool)>>,
-    system: Vec<Symbol>,
+    environments: &'a Environments,
 }
 
 impl<'a> Names<'a> {
-    fn new(vm: &Vm, core: &'a Core, given: &[Symbol]) -> Self {
+    fn new(vm: &'a Vm, core: &'a Core, given: &[Symbol]) -> Self {
         let mut procedures: FxHashMap<Symbol, Option<(usize, bool)>> = given.iter().map(|&s| (s, None)).collect();
         for expr in &core.exprs {
             match expr {
@@ -69,16 +69,16 @@ impl<'a> Names<'a> {
                 _ => {}
             }
         }
-        Names { core, procedures, system: vm.world.environments.system_names() }
+        Names { core, procedures, environments: &vm.world.environments }
     }
 
     fn check(&self, heap: &Heap) -> Vec<Diagnostic> {
-        let system: rustc_hash::FxHashSet<Symbol> = self.system.iter().copied().collect();
+        let is_system = |name: Symbol| self.environments.system_cell(name).is_some();
         let mut errors = Vec::new();
         for (i, expr) in self.core.exprs.iter().enumerate() {
             let place = self.core.places[i];
             match expr {
-                Expr::Global(s) if !self.procedures.contains_key(s) && !system.contains(s) => {
+                Expr::Global(s) if !self.procedures.contains_key(s) && !is_system(*s) => {
                     let error = prims::unbound_variable(heap.symbols.name(*s));
                     errors.push(at(heap, error, Place::car(place)));
                 }
@@ -106,7 +106,7 @@ impl<'a> Names<'a> {
         if let Some(user) = self.procedures.get(&s) {
             return user.map(|(n, rest)| (name.to_string(), n, (!rest).then_some(n)));
         }
-        let p = prims::table().iter().find(|p| p.name == name)?;
+        let p = prims::named(name)?;
         Some((name.to_string(), p.min as usize, p.max.map(usize::from)))
     }
 }

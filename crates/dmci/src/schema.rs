@@ -333,8 +333,8 @@ fn mentioned(vm: &mut Vm, forms: Value) -> (Vec<String>, Vec<String>, Vec<String
     let mut defined = FxHashSet::default();
     match core {
         Some(core) => {
-            let system: FxHashSet<Symbol> = vm.world.environments.system_names().into_iter().collect();
-            defined = global_names(heap, &core, &system, &mut names);
+            let is_system = |name: Symbol| vm.world.environments.system_cell(name).is_some();
+            defined = global_names(heap, &core, &is_system, &mut names);
         }
         // A text that is no Scheme, but in a language of which the reader understands the words.
         None => words(heap, forms, &mut names),
@@ -352,7 +352,7 @@ fn mentioned(vm: &mut Vm, forms: Value) -> (Vec<String>, Vec<String>, Vec<String
 fn global_names(
     heap: &Heap,
     core: &Core,
-    system: &FxHashSet<Symbol>,
+    is_system: &dyn Fn(Symbol) -> bool,
     names: &mut FxHashSet<Symbol>,
 ) -> FxHashSet<Symbol> {
     let called: FxHashSet<usize> = core
@@ -363,7 +363,7 @@ fn global_names(
     let mut defined = FxHashSet::default();
     for (i, expr) in core.exprs.iter().enumerate() {
         match expr {
-            Expr::Global(s) if !(system.contains(s) && called.contains(&i)) => {
+            Expr::Global(s) if !(called.contains(&i) && is_system(*s)) => {
                 names.insert(*s);
             }
             Expr::Define(s, _) => {

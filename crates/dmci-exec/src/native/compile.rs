@@ -97,8 +97,8 @@ impl Compiled {
         let choices: &[usize] = match lowered.length() {
             _ if lanes <= FEW => &[1],
             0..SHORT => &[2, 4],
-            SHORT..2500 if vectors == Vectors::Whole => &[1, 2, 4],
-            SHORT..2500 => &[1, 2],
+            SHORT..LONG if vectors == Vectors::Whole => &[1, 2, 4],
+            SHORT..LONG => &[1, 2],
             // Long code comes from far away: the less there is of it, the better, unless it is waited for.
             length if chain > length as f64 => &[1, 2],
             _ => &[1],
@@ -217,6 +217,19 @@ struct Emitted {
 
 /// Instructions below which code is short: lanes beside each other make up for what it waits for.
 const SHORT: usize = 600;
+
+/// Instructions from which on code is long.
+const LONG: usize = 2500;
+
+/// How many vectors an instruction is written for, in code of so many of them, until the best code is known.
+pub(super) fn vectors_written(instructions: usize) -> usize {
+    match instructions {
+        // Two choices, each in two orders.
+        0..SHORT => 12,
+        SHORT..LONG => 7,
+        _ => 2,
+    }
+}
 
 /// What must be left of the cost if more lanes are worked on together: their loads and stores get into each other's way.
 const WORTH_MORE_LANES: f64 = 0.87;

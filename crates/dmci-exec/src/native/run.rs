@@ -1,16 +1,17 @@
 //! When plans are compiled, and how they are run.
 
-use super::compile::{Compiled, Part};
+use super::compile::{Compiled, Part, vectors_written};
 use super::emit::MOST_LISTS;
 use super::encode::Vectors;
 use super::lists::{Direct, Lists};
+use super::lower::has_kernel;
 use crate::block::{Frame, Leaves, STAYED, WORKSPACE, WORTH_A_THREAD, Which, Workspace};
 use crate::loops::all_stayed;
 use crate::plan::{Code, LoopStep, Plan, Step};
 use crate::target::Target;
 use crate::words::Words;
 use dmci_ops::real::has_wide_fma;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 /// Lanes that are worked on together, unless rows get too long.
@@ -32,10 +33,12 @@ const PART: usize = 32;
 /// Pieces for each thread, so that one which is held up leaves some of them to others.
 const PIECES: usize = 4;
 
-/// Steps on blocks after which compiling has paid: about twenty steps of the interpreter cost as much
-/// as compiling one, and the system's part as much as several hundred.
-const COMPILE_STEP: u32 = 16;
-const COMPILE_PLAN: u32 = 1000;
+/// Costs in units of a step of the interpreter on few lanes, some 12 ns: a kernel of many instructions, and the
+/// instructions that it becomes; writing an instruction for a vector; what the system takes for executable memory.
+const KERNEL_STEP: u64 = 6;
+const KERNEL_INSTRUCTIONS: u64 = 24;
+const COMPILE_INSTRUCTION: u64 = 16;
+const COMPILE_PLAN: u64 = 1000;
 
 /// Lanes that the code for few lanes takes at once.
 pub(super) const FEW: usize = 8;
@@ -45,10 +48,21 @@ pub(super) const FEW: usize = 8;
 pub(crate) struct Native {
     /// Whether it is to be used.
     pub when: Code,
-    work: AtomicU32,
+    /// What the interpreter has spent on the plan.
+    work: AtomicU64,
+    effort: OnceLock<Effort>,
     pub(super) few: OnceLock<Option<Box<Compiled>>>,
     many: OnceLock<Option<Box<Compiled>>>,
     pub(super) direct: OnceLock<Option<Box<Direct>>>,
+}
+
+/// What a plan costs.
+#[derive(Clone, Copy, Debug)]
+struct Effort {
+    /// A run of the interpreter over few lanes.
+    run: u64,
+    /// Compiling.
+    compile: u64,
 }
 
 impl Native {
@@ -100,20 +114,21 @@ impl Plan {
         if native.when == Code::Never || lanes == 0 || !has_wide_fma() {
             return false;
         }
+        let Effort { run, compile } = *native.effort.get_or_init(|| self.effort());
         // Each step costs a call of the interpreter and something for each lane.
-        let steps = self.code_steps() as u32;
-        let work = (self.work() as u32).saturating_mul(1 + (lanes / 32) as u32);
+        let work = run.saturating_mul(1 + lanes as u64 / 32);
         let before = native.work.fetch_add(work, Ordering::Relaxed);
-        let enough = COMPILE_PLAN.saturating_add(steps.saturating_mul(COMPILE_STEP));
         // How often a loop runs nobody knows, and its code is short.
         matches!(native.when, Code::Always | Code::AlwaysNarrow)
             || !self.loops.is_empty()
-            || before.saturating_add(work) >= enough
+            || before.saturating_add(work) >= compile
     }
 
-    /// Steps that are compiled.
-    fn code_steps(&self) -> usize {
-        self.steps.len() + self.loops.iter().map(|l| l.body.code_steps()).sum::<usize>()
+    fn effort(&self) -> Effort {
+        let kernels = self.steps.iter().filter(|s| matches!(s, Step::Op { op, .. } if has_kernel(*op))).count() as u64;
+        let instructions = self.steps.len() as u64 + KERNEL_INSTRUCTIONS * kernels;
+        let compile = COMPILE_INSTRUCTION * instructions * vectors_written(instructions as usize) as u64;
+        Effort { run: self.work() as u64 + KERNEL_STEP * kernels, compile: COMPILE_PLAN + compile }
     }
 
     fn compile(&self, few: bool) -> Option<Compiled> {

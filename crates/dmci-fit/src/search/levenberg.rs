@@ -2,7 +2,7 @@
 //! Jacobian of the residuals within a region of trust, in units that the columns of the Jacobian give.
 
 use super::{Evaluation, Search, Start, Stop};
-use crate::linear::{Factored, dot, length};
+use crate::linear::{Factored, column_lengths, dot, length};
 use crate::points::{Asked, Points};
 use dmci_ops::real::sqrt;
 use serde::{Deserialize, Serialize};
@@ -68,11 +68,8 @@ impl Levenberg {
 
     /// Takes the units of the Jacobian.
     fn measure(&mut self) {
-        let n = self.point.len();
-        for (j, unit) in self.units.iter_mut().enumerate() {
-            let column: Vec<f64> = self.found.jacobian.iter().skip(j).step_by(n).copied().collect();
-            *unit = unit.max(length(&column));
-        }
+        let lengths = column_lengths(&self.found.jacobian, self.point.len());
+        self.units.iter_mut().zip(lengths).for_each(|(unit, length)| *unit = unit.max(length));
         // A direction without influence, so far, has the unit 1.
         self.units.iter_mut().filter(|u| **u == 0.0).for_each(|u| *u = 1.0);
     }
@@ -90,13 +87,13 @@ impl Levenberg {
             factored.solve(&self.units.iter().map(|u| u * root).collect::<Vec<f64>>())
         };
         let (mut damping, mut step) = (0.0, solve(0.0));
-        if factored.rank() < self.point.len() || size(&step) > 1.1 * self.radius {
+        if factored.rank() < self.point.len() || size(&step.x) > 1.1 * self.radius {
             let slopes: Vec<f64> = self.found.gradient.iter().zip(&self.units).map(|(g, u)| 0.5 * g / u).collect();
             let (mut low, mut high) = (0.0, length(&slopes) / self.radius);
             damping = (1e-3 * high).max(f64::MIN_POSITIVE);
             for _ in 0..20 {
                 step = solve(damping);
-                let now = size(&step);
+                let now = size(&step.x);
                 if (now - self.radius).abs() <= 0.1 * self.radius {
                     break;
                 }
@@ -105,9 +102,8 @@ impl Levenberg {
                 } else {
                     high = damping
                 }
-                // 1 / size is nearly linear in the damping (Hebden): a secant through a second solution.
-                let near = damping * 1.001;
-                let slope = (1.0 / size(&solve(near)) - 1.0 / now) / (near - damping);
+                // 1 / size is nearly linear in the damping (Hebden): where a line through this solution meets 1 / radius.
+                let slope = factored.shrinking(&step, &self.units) / now;
                 let next = damping + (1.0 / self.radius - 1.0 / now) / slope;
                 let inside = next.is_finite() && next > low && next < high;
                 damping = if inside { next } else { sqrt(low.max(1e-3 * high) * high).max(0.001 * high) };
@@ -116,7 +112,7 @@ impl Levenberg {
                 }
             }
         }
-        let step: Vec<f64> = step.iter().map(|s| -s).collect();
+        let step: Vec<f64> = step.x.iter().map(|s| -s).collect();
         let linear: f64 = self.found.jacobian.chunks(step.len()).map(|row| dot(row, &step)).map(|x| x * x).sum();
         let scaled = size(&step);
         self.step = step;

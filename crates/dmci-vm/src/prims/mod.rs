@@ -31,6 +31,7 @@ pub mod vectors;
 use crate::world::World;
 use dmci_compile::primitives::PrimitiveSet;
 use dmci_data::{Diagnostic, Error, Kind, Ref, Value};
+use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
 /// The implementation of a primitive.
@@ -108,6 +109,14 @@ static SET: LazyLock<PrimitiveSet> = LazyLock::new(|| {
 #[inline]
 pub fn table() -> &'static [Primitive] {
     &TABLE
+}
+
+static BY_NAME: LazyLock<FxHashMap<&str, usize>> =
+    LazyLock::new(|| TABLE.iter().enumerate().map(|(i, p)| (p.name, i)).collect());
+
+/// The primitive of a name.
+pub fn named(name: &str) -> Option<&'static Primitive> {
+    BY_NAME.get(name).map(|&i| &TABLE[i])
 }
 
 /// What the compiler knows of them.

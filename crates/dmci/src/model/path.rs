@@ -15,7 +15,7 @@ use dmci_tape::{Guard, Node, NodeId, Recorder, Tape, gradient, scalar_adjoints, 
 use dmci_vm::Vm;
 use dmci_vm::traced::{Choices, Ending, LaneText};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// What a walk for one lane gave.
 pub(super) enum Walk {
@@ -25,9 +25,13 @@ pub(super) enum Walk {
     Failed(Box<Failure>, Option<Path>),
 }
 
-/// Steps, over all lanes, that stages must save: with less to save, lanes that compute the same are faster than
-/// stages that hand it over.
+/// Operations, over all lanes of a call, that stages must save: with less to save, lanes that compute the same are
+/// faster than stages that hand it over.
 const WORTH_A_STAGE: usize = 1000;
+
+/// Operations, over all calls so far, that stages would have saved for each operation of the tape when they are made:
+/// cutting a tape costs some hundred times as much as running an operation for one lane among others.
+const REPAYS_STAGES: usize = 256;
 
 /// One recorded path. Plans are made when they are first wanted.
 #[derive(Debug)]
@@ -48,8 +52,12 @@ pub(super) struct Path {
     failure: Option<(Report, LaneText)>,
     code: Code,
     tapes: [OnceLock<Tape>; 3],
-    /// By what is wanted, and by whether values are staged by set and by row; with the steps of the stages.
-    plans: [OnceLock<(Staged, [usize; 3])>; 12],
+    /// By what is wanted: operations of the tape that depend on the set alone, and on the row alone.
+    work: [OnceLock<[usize; 2]>; 3],
+    /// By what is wanted: operations that stages would have saved in the calls so far.
+    savable: [AtomicUsize; 3],
+    /// By what is wanted, and by whether values are staged by set and by row.
+    plans: [OnceLock<Staged>; 12],
 }
 
 impl Path {
@@ -112,19 +120,31 @@ impl Path {
         // A stage pays if several lanes share its values.
         let stage = self.passes.stage && !lanes.paired;
         let (by_set, by_row) = (stage && lanes.rows > 1, stage && lanes.sets > 1);
-        let (plan, [of_sets, of_rows, _]) = self.plan_with(want, by_set, by_row);
-        let saved = |work: &usize, once: usize| work.saturating_mul(lanes.count().saturating_sub(once));
-        let saved = saved(of_sets, lanes.sets).saturating_add(saved(of_rows, lanes.rows));
-        if (by_set || by_row) && saved < WORTH_A_STAGE { &self.plan_with(want, false, false).0 } else { plan }
+        let staged = (by_set || by_row) && self.stages_pay(want, lanes, by_set, by_row);
+        self.plan_with(want, staged && by_set, staged && by_row)
     }
 
-    fn plan_with(&self, want: Want, by_set: bool, by_row: bool) -> &(Staged, [usize; 3]) {
+    fn stages_pay(&self, want: Want, lanes: Lanes, by_set: bool, by_row: bool) -> bool {
+        let tape = self.tape(want);
+        let [of_sets, of_rows] = *self.work[want as usize].get_or_init(|| dmci_exec::work_by_axes(tape));
+        let saved = |on: bool, work: usize, once: usize| {
+            work.saturating_mul(lanes.count().saturating_sub(once)) * usize::from(on)
+        };
+        let saved = saved(by_set, of_sets, lanes.sets).saturating_add(saved(by_row, of_rows, lanes.rows));
+        if saved < WORTH_A_STAGE {
+            return false;
+        }
+        let (savable, enough) = (&self.savable[want as usize], tape.nodes.len() * REPAYS_STAGES);
+        let now = savable.load(Ordering::Relaxed);
+        if now < enough {
+            savable.store(now.saturating_add(saved), Ordering::Relaxed);
+        }
+        now.saturating_add(saved) >= enough
+    }
+
+    fn plan_with(&self, want: Want, by_set: bool, by_row: bool) -> &Staged {
         let which = want as usize * 4 + by_set as usize * 2 + by_row as usize;
-        self.plans[which].get_or_init(|| {
-            let staged = Staged::new(self.tape(want), by_set, by_row).with_code(self.code);
-            let work = staged.work();
-            (staged, work)
-        })
+        self.plans[which].get_or_init(|| Staged::new(self.tape(want), by_set, by_row).with_code(self.code))
     }
 
     /// The message of the error that the path ends with, as the recorded lane had it.
@@ -253,6 +273,8 @@ impl Model {
             keeps_output: self.options.output,
             failure: None,
             tapes: Default::default(),
+            work: Default::default(),
+            savable: Default::default(),
             plans: Default::default(),
         };
         let report = match result {
