@@ -1,6 +1,6 @@
 //! Straight lines of steps as instructions.
 
-use super::division::Share;
+use super::division::Ways;
 use super::encode::Vectors;
 use super::ir::{Action, Builder, NONE, Value};
 use super::lists::{Layout, Spot};
@@ -42,11 +42,11 @@ impl<'a> Lowering<'a> {
         exported: Vec<bool>,
         [leaf_rows, output_rows]: [usize; 2],
         layout: Option<&'a Layout>,
-        (vectors, multiplied, packed): (Vectors, Share, bool),
+        (vectors, ways, packed): (Vectors, Ways, bool),
     ) -> Self {
         Lowering {
             plan,
-            builder: Builder::new(vectors, multiplied, packed),
+            builder: Builder::new(vectors, ways, packed),
             values: vec![(0, Formed { value: NONE, form: Form::Bits }); plan.slots],
             line: 1,
             rows_change: exported.contains(&true),

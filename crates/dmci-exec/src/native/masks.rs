@@ -7,7 +7,9 @@
 use super::emit::{Emitter, NO_GROUP, number};
 use super::encode::*;
 use super::extended::{CHOOSE, COLLECT, EXPAND, MASK_BITS, Masked};
-use super::ir::{AND, AND_NOT, Action, COMPARE, Home, INT_EQUAL, INT_GREATER, Instruction, NONE, OR, Value, XOR};
+use super::ir::{
+    AND, AND_NOT, Action, COMPARE, Home, INT_EQUAL, INT_GREATER, Instruction, NONE, OR, TEST_BITS, Value, XOR,
+};
 
 /// What is in mask registers. The first of them stands for no mask and is not used.
 pub(super) struct Masks {
@@ -74,7 +76,7 @@ impl Emitter<'_> {
         let d = instruction.result;
         match instruction.action {
             Action::WithByte(op, byte) if op.code == COMPARE.code => self.compared(op, Some(byte), d, a, b),
-            Action::Binary(op @ (INT_EQUAL | INT_GREATER), _) => self.compared(op, None, d, a, b),
+            Action::Binary(op @ (INT_EQUAL | INT_GREATER | TEST_BITS), _) => self.compared(op, None, d, a, b),
             Action::Binary(op, _) if let Some(on_masks) = on_masks(op) => {
                 return self.combined(op, on_masks, d, a, b);
             }
