@@ -125,7 +125,9 @@ impl Emitter<'_> {
                                 self.code.address(register, RBP, r as i32 * self.wide.bytes() as i32);
                             }
                             Place::Memory { base, offset } => self.code.address(register, base, offset),
-                            Place::Constant(_) => self.constant_argument(register, (register == RSI) as usize, place),
+                            Place::Constant(_) | Place::Vector(_) => {
+                                self.constant_argument(register, (register == RSI) as usize, place)
+                            }
                         }
                     }
                     self.code.raw(&[0x89, 0xC1]);

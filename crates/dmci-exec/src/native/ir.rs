@@ -1,6 +1,7 @@
 //! Vector instructions in single assignment, and the arithmetic that kernels are written in as a way
 //! to make them.
 
+use super::columns::Pattern;
 use super::division::{Division, Inverse, Ways};
 use super::encode::{LOAD, Opcode, Vectors, plain};
 use dmci_ops::Op;
@@ -42,6 +43,12 @@ pub(super) enum Action {
     Load { list: u8, lane: u8 },
     /// Two neighbours in a list for a lane in the lowest quarter, for the lane after the next behind it, and so on.
     LoadPairs { list: u8, at: u32, lane: u8 },
+    /// A vector of a list that has several numbers for each lane, from one lane of the group on.
+    LoadPart { list: u8, part: u8, lane: u8 },
+    /// The operand goes there.
+    StorePart { list: u8, part: u8, lane: u8 },
+    /// Numbers of both operands, as a pattern says.
+    Merge { pattern: u32 },
     /// The operand goes to a list that has one number for each lane.
     StoreList { list: u8, lane: u8 },
     /// The opposite of loading pairs.
@@ -69,7 +76,8 @@ impl Action {
             Action::WithByte(..) | Action::Unary(..) | Action::Upper => 3,
             Action::Fused { .. } => 4,
             Action::Single => 8,
-            Action::Load { .. } | Action::LoadPairs { .. } | Action::LoadRow { .. } => 5,
+            Action::Load { .. } | Action::LoadPairs { .. } | Action::LoadPart { .. } | Action::LoadRow { .. } => 5,
+            Action::Merge { .. } => 5,
             Action::Call(_) => 100,
             _ => 1,
         }
@@ -108,6 +116,7 @@ pub(super) struct Builder {
     /// By value.
     pub homes: Vec<Home>,
     pub constants: Vec<u64>,
+    pub patterns: Vec<Pattern>,
     by_bits: FxHashMap<u64, Value>,
     /// Equal instructions are made once, as parts of different kernels often are.
     pub merging: bool,

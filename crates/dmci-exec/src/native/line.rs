@@ -1,5 +1,6 @@
 //! Straight lines of steps as instructions.
 
+use super::columns::MOST_COLUMNS;
 use super::division::Ways;
 use super::encode::Vectors;
 use super::ir::{Action, Builder, NONE, Value};
@@ -32,6 +33,8 @@ pub(super) struct Lowering<'a> {
     waiting: Vec<Option<(Spot, bool)>>,
     /// Pairs that were loaded, by list, place and lane.
     pairs: FxHashMap<(u8, u32, u8), [Value; 2]>,
+    /// Short lists that were loaded, by list and lane.
+    columns: FxHashMap<(u8, u8), Vec<Value>>,
     /// Results that go to lists: for a vector of double precision, and for the next one if lanes are packed.
     results: Vec<[Value; 2]>,
 }
@@ -57,6 +60,7 @@ impl<'a> Lowering<'a> {
             layout,
             waiting: vec![None; if layout.is_some() { plan.slots } else { 0 }],
             pairs: FxHashMap::default(),
+            columns: FxHashMap::default(),
             results: Vec::new(),
         }
     }
@@ -115,8 +119,12 @@ impl<'a> Lowering<'a> {
         if stride == 1 {
             return self.builder.push(Action::Load { list, lane }, &[]);
         }
-        let first = (at & !1).min(stride - 2);
         let builder = &mut self.builder;
+        if builder.vectors == Vectors::Whole && stride <= MOST_COLUMNS {
+            let columns = self.columns.entry((list, lane));
+            return columns.or_insert_with(|| builder.load_columns(list, stride as usize, lane))[at as usize];
+        }
+        let first = (at & !1).min(stride - 2);
         let [a, b] = *self.pairs.entry((list, first, lane)).or_insert_with(|| {
             [lane, lane + 1].map(|lane| builder.push(Action::LoadPairs { list, at: first, lane }, &[]))
         });
@@ -144,6 +152,10 @@ impl<'a> Lowering<'a> {
                 let values: Vec<Value> = values.iter().map(|v| v[half]).collect();
                 if let [one] = values[..] {
                     self.builder.effect(Action::StoreList { list, lane: from }, &[one], NONE);
+                    continue;
+                }
+                if self.builder.vectors == Vectors::Whole && stride <= MOST_COLUMNS {
+                    self.builder.store_columns(list, &values, from);
                     continue;
                 }
                 for at in (0..values.len()).step_by(2) {
