@@ -102,7 +102,7 @@ impl Ways {
             let products = group.iter().filter(|&&i| !divisions[i].of_one).count();
             let (less, more) = ((group.len() - inverse) as f64, products as f64 * cycles.with_inverse);
             let waits_then = waits - less * cycles.division;
-            if waits_then.max(busy + more) < waits.max(busy) {
+            if together(waits_then, busy + more) < together(waits, busy) {
                 (waits, busy) = (waits_then, busy + more);
                 group.iter().for_each(|&i| ways[i] = Way::Inverse);
             }
@@ -121,6 +121,11 @@ impl Ways {
     pub fn are_divisions(&self) -> bool {
         self.0.iter().all(|way| *way == Way::Divided)
     }
+}
+
+/// Cycles for divisions and for everything else, which are done at the same time for the most part.
+fn together(waits: f64, busy: f64) -> f64 {
+    waits.max(busy) + 0.5 * waits.min(busy)
 }
 
 /// Divisions by the same number that are better done with its inverse, those first that gain most.
