@@ -50,7 +50,7 @@ pub(super) struct Emitter<'a> {
     /// Lanes of a vector.
     pub(super) lanes: usize,
     /// Numbers that a lane has in each list.
-    strides: &'a [u32],
+    pub(super) strides: &'a [u32],
     /// Where patterns begin in the table of constants.
     patterns: u32,
     /// Rows that are in the history of a loop.
@@ -357,6 +357,15 @@ impl<'a> Emitter<'a> {
                         self.code.vector(self.wide.extract_pair(), r, 0, to, Some(k as u8));
                     }
                 }
+            }
+            Action::Canonical { first } => {
+                self.list = None;
+                self.bring(a, &all);
+                let mask = self.unordered_sum(a);
+                self.mask_bits(mask, 0);
+                self.code.compare_rax(0);
+                let jump = self.code.jump_unless_equal();
+                self.cold.push((jump, self.code.position(), Cold::Canonical { first }));
             }
             Action::Guard { outcome, index } => {
                 self.list = None;

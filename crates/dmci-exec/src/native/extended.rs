@@ -12,6 +12,9 @@ pub(super) struct Masked {
 /// The second of two operands in lanes of a mask.
 pub(super) const CHOOSE: Opcode = Opcode { map: 2, wide: true, ..plain(0x65) };
 
+/// A general register into all lanes.
+pub(super) const FROM_GENERAL: Opcode = Opcode { map: 2, wide: true, ..plain(0x7C) };
+
 /// Numbers of two vectors; the result takes the place of a vector that says which.
 pub(super) const MERGE: Opcode = Opcode { map: 2, wide: true, ..plain(0x77) };
 

@@ -35,8 +35,9 @@ pub(super) struct Lowering<'a> {
     pairs: FxHashMap<(u8, u32, u8), [Value; 2]>,
     /// Short lists that were loaded, by list and lane.
     columns: FxHashMap<(u8, u8), Vec<Value>>,
-    /// Results that go to lists: for a vector of double precision, and for the next one if lanes are packed.
-    results: Vec<[Value; 2]>,
+    /// Results that go to lists: as they are, or if lanes are packed, for two vectors of double precision.
+    results: Vec<Formed>,
+    halves: Vec<[Value; 2]>,
 }
 
 impl<'a> Lowering<'a> {
@@ -62,6 +63,7 @@ impl<'a> Lowering<'a> {
             pairs: FxHashMap::default(),
             columns: FxHashMap::default(),
             results: Vec::new(),
+            halves: Vec::new(),
         }
     }
 
@@ -143,7 +145,15 @@ impl<'a> Lowering<'a> {
     /// Stores all results in their lists.
     pub fn store_results(&mut self) {
         let Some(layout) = self.layout else { return };
-        let mut results = std::mem::take(&mut self.results).into_iter();
+        let results = std::mem::take(&mut self.results);
+        let sum = self.sum_of_reals(&results);
+        let exact = |x: &Formed| match sum {
+            Some(_) => [self.builder.upright(*x).value, NONE],
+            None => [self.builder.exact_bits(*x), NONE],
+        };
+        let mut results: Vec<[Value; 2]> = results.iter().map(exact).collect();
+        results.append(&mut self.halves);
+        let mut results = results.into_iter();
         let packed = std::mem::take(&mut self.builder.packed);
         for (list, &stride) in layout.strides.iter().enumerate().skip(layout.sources) {
             let list = list as u8;
@@ -168,7 +178,25 @@ impl<'a> Lowering<'a> {
                 }
             }
         }
+        if let Some(sum) = sum {
+            self.builder.effect(Action::Canonical { first: layout.sources as u8 }, &[sum], NONE);
+        }
         self.builder.packed = packed;
+    }
+
+    /// The sum of all results that may be something else than a number, if all results are reals: it is not a number if
+    /// one of them is not, and hardly ever otherwise.
+    fn sum_of_reals(&mut self, results: &[Formed]) -> Option<Value> {
+        let is_number = |x: &Formed| self.builder.constant(x.value).is_some_and(|x| !x.is_nan());
+        let reals: Vec<Formed> = results.iter().filter(|x| !is_number(x)).copied().collect();
+        let is_real = |x: &Formed| matches!(x.form, Form::Real | Form::Negated);
+        if self.builder.vectors == Vectors::Half || self.builder.packed || !reals.iter().all(is_real) {
+            return None;
+        }
+        let (first, others) = reals.split_first()?;
+        let (second, others) = others.split_first().unwrap_or((first, &[]));
+        let sum = self.builder.add(first.value, second.value);
+        Some(others.iter().fold(sum, |sum, x| self.builder.add(sum, x.value)))
     }
 
     fn get(&mut self, slot: Slot) -> Formed {
@@ -261,7 +289,7 @@ impl<'a> Lowering<'a> {
                     if self.builder.packed {
                         let halves = self.builder.exact_halves(x);
                         if self.layout.is_some() {
-                            self.results.push(halves);
+                            self.halves.push(halves);
                             continue;
                         }
                         for (half, lane) in halves.into_iter().zip(self.halves()) {
@@ -269,11 +297,11 @@ impl<'a> Lowering<'a> {
                         }
                         continue;
                     }
-                    let bits = self.builder.exact_bits(x);
                     if self.layout.is_some() {
-                        self.results.push([bits, NONE]);
+                        self.results.push(x);
                         continue;
                     }
+                    let bits = self.builder.exact_bits(x);
                     self.builder.effect(Action::Store { row }, &[bits], NONE);
                 }
             }
