@@ -1,9 +1,10 @@
 //! What leaves the straight line: guards that fail, arguments that need a slow function, operations
 //! that have no instructions.
 
-use super::emit::{ARGUMENT, ARGUMENTS_AT, Emitter};
+use super::emit::{ARGUMENT, ARGUMENTS_AT, Emitter, LISTS_AT};
 use super::encode::*;
-use super::ir::{DIVIDE, Home, NONE, Value};
+use super::extended::{FROM_GENERAL, Masked};
+use super::ir::{COMPARE, DIVIDE, Home, NONE, UNORDERED, Value};
 use dmci_ops::arith::Slow;
 use dmci_ops::{MAX_ARITY, Op};
 
@@ -12,6 +13,7 @@ pub(super) enum Cold {
     Guard { copy: usize, outcome: bool, index: u32 },
     Usual { result: u8, x: Place, y: Place, slow: Slow },
     Divide { result: u8, x: Place, y: Place },
+    Canonical { first: u8 },
 }
 
 /// Calls an operation on a few lanes.
@@ -91,6 +93,22 @@ impl Emitter<'_> {
         self.code.address(register, RBP, at);
     }
 
+    /// Gives what is not a number in lists from one on the bits that operations give. All registers are free.
+    fn canonical_lists(&mut self, first: usize) {
+        let (numbers, nan, mask) = (0, 1, 1);
+        self.code.constant_general(RAX, f64::NAN.to_bits());
+        self.code.whole(FROM_GENERAL, Masked::default(), (nan, 0), Place::Register(RAX), None);
+        for list in first..self.strides.len() {
+            self.code.load_general(RAX, RBP, (LISTS_AT + 8 * list) as i32);
+            for part in 0..self.strides[list] as usize * self.interleave {
+                let at = Place::Memory { base: RAX, offset: (part * self.wide.bytes()) as i32 };
+                self.code.vector(LOAD, numbers, 0, at, None);
+                self.code.vector(COMPARE, mask, numbers, Place::Register(numbers), Some(UNORDERED));
+                self.code.whole(STORE, Masked { by: mask, zero: false }, (nan, 0), at, None);
+            }
+        }
+    }
+
     pub(super) fn cold_code(&mut self) {
         for (jump, back, cold) in std::mem::take(&mut self.cold) {
             self.code.land(jump, self.code.position());
@@ -113,6 +131,7 @@ impl Emitter<'_> {
                         self.code.raw(&index.to_le_bytes());
                     }
                 }
+                Cold::Canonical { first } => self.canonical_lists(first as usize),
                 Cold::Divide { result, x, y } => {
                     self.code.vector(LOAD, result, 0, x, None);
                     self.code.vector(DIVIDE, result, result, y, None);
@@ -125,7 +144,9 @@ impl Emitter<'_> {
                                 self.code.address(register, RBP, r as i32 * self.wide.bytes() as i32);
                             }
                             Place::Memory { base, offset } => self.code.address(register, base, offset),
-                            Place::Constant(_) => self.constant_argument(register, (register == RSI) as usize, place),
+                            Place::Constant(_) | Place::Vector(_) => {
+                                self.constant_argument(register, (register == RSI) as usize, place)
+                            }
                         }
                     }
                     self.code.raw(&[0x89, 0xC1]);

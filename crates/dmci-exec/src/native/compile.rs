@@ -1,6 +1,6 @@
 //! A plan as machine code: straight lines of steps become functions, other steps stay as they are.
 
-use super::division::Share;
+use super::division::Ways;
 use super::emit::{Emitter, SPILLS_AT};
 use super::encode::Vectors;
 use super::entire::Entire;
@@ -85,11 +85,11 @@ impl Compiled {
         let packed = of_loop.is_none() && can_be_packed(plan);
         let sources = (layout, rounds.as_ref().zip(of_loop));
         let lower =
-            |share: Share| Lowered::new(plan, [leaf_rows, output_rows], results, sources, (vectors, share, packed));
-        let mut lowered = lower(Share::default());
-        let share = lowered.worth_multiplying();
-        if rounds.is_none() && !share.is_none() {
-            lowered = lower(share);
+            |ways: Ways| Lowered::new(plan, [leaf_rows, output_rows], results, sources, (vectors, ways, packed));
+        let mut lowered = lower(Ways::default());
+        let ways = lowered.ways_of_divisions();
+        if rounds.is_none() && !ways.are_divisions() {
+            lowered = lower(ways);
         }
         let guarded = plan.steps.iter().any(|step| matches!(step, Step::Guard { .. }));
         let strides = layout.map_or(&[][..], |l| &l.strides);
@@ -259,7 +259,7 @@ impl<'a> Lowered<'a> {
         rows: [usize; 2],
         results: &[RowRange],
         (layout, rounds): (Option<&'a Layout>, Option<(&Rounds<'a>, &LoopStep)>),
-        how: (Vectors, Share, bool),
+        how: (Vectors, Ways, bool),
     ) -> Lowered<'a> {
         let mut lowering = Lowering::new(plan, exported(plan, results), rows, layout, how);
         let mut pieces = Vec::new();
@@ -337,13 +337,13 @@ impl<'a> Lowered<'a> {
         Some(Lowered { builder, ..self.clone() })
     }
 
-    /// The share of divisions that are better done by multiplication, for which only vectors of 512 bits have what it
-    /// takes.
-    fn worth_multiplying(&self) -> Share {
+    /// How divisions are better done; only vectors of 512 bits have what it takes to multiply.
+    fn ways_of_divisions(&self) -> Ways {
         if self.builder.vectors == Vectors::Half {
-            return Share::default();
+            return Ways::default();
         }
-        Share::of(self.builder.divisions, self.builder.instructions.len() - self.builder.divisions)
+        let divisions = &self.builder.divisions;
+        Ways::of(divisions, self.builder.instructions.len().saturating_sub(divisions.len()))
     }
 
     /// Lanes of a vector.

@@ -2,7 +2,7 @@
 
 use super::cold::Cold;
 use super::encode::*;
-use super::extended::{LOAD_MASK, STORE_MASK};
+use super::extended::{LOAD_MASK, MERGE, STORE_MASK};
 use super::ir::{Action, Builder, Home, Instruction, NONE, Value};
 use super::masks::Masks;
 use crate::plan::Slot;
@@ -50,7 +50,9 @@ pub(super) struct Emitter<'a> {
     /// Lanes of a vector.
     pub(super) lanes: usize,
     /// Numbers that a lane has in each list.
-    strides: &'a [u32],
+    pub(super) strides: &'a [u32],
+    /// Where patterns begin in the table of constants.
+    patterns: u32,
     /// Rows that are in the history of a loop.
     pub(super) past: Vec<Slot>,
     /// Groups that values should be in at the end of a round.
@@ -69,6 +71,11 @@ impl<'a> Emitter<'a> {
         for bits in &builder.constants {
             (0..wide.constant_bytes() / 8).for_each(|_| code.raw(&bits.to_le_bytes()));
         }
+        let patterns = code.position().next_multiple_of(wide.bytes());
+        if !builder.patterns.is_empty() {
+            code.bytes.resize(patterns, 0);
+        }
+        builder.patterns.iter().flatten().for_each(|number| code.raw(&u64::from(*number).to_le_bytes()));
         let values = builder.homes.len();
         let mut emitter = Emitter {
             builder,
@@ -88,6 +95,7 @@ impl<'a> Emitter<'a> {
             wide,
             lanes: wide.lanes() * if builder.packed { 2 } else { 1 },
             strides,
+            patterns: patterns as u32,
             past: Vec::new(),
             wanted: Vec::new(),
             list: None,
@@ -308,6 +316,29 @@ impl<'a> Emitter<'a> {
                     }
                 }
             }
+            Action::LoadPart { list, part, lane } => {
+                let group = self.result(d, &all);
+                for copy in 0..self.interleave {
+                    let from = self.part(list, part, self.lanes * copy + lane as usize);
+                    self.code.vector(LOAD, self.register(group, copy), 0, from, None);
+                }
+            }
+            Action::StorePart { list, part, lane } => {
+                self.bring(a, &all);
+                for copy in 0..self.interleave {
+                    let to = self.part(list, part, self.lanes * copy + lane as usize);
+                    self.code.vector(STORE, number(self.place(a, copy)), 0, to, None);
+                }
+            }
+            Action::Merge { pattern } => {
+                self.bring(a, &all);
+                let (first, last) = (self.places(a), self.places(b));
+                let at = Place::Vector(self.patterns + pattern * self.wide.bytes() as u32);
+                let group = self.copied(d, &all, [at; 4]);
+                for copy in 0..self.interleave {
+                    self.code.vector(MERGE, self.register(group, copy), number(first[copy]), last[copy], None);
+                }
+            }
             Action::StoreList { list, lane } => {
                 self.bring(a, &all);
                 for copy in 0..self.interleave {
@@ -326,6 +357,15 @@ impl<'a> Emitter<'a> {
                         self.code.vector(self.wide.extract_pair(), r, 0, to, Some(k as u8));
                     }
                 }
+            }
+            Action::Canonical { first } => {
+                self.list = None;
+                self.bring(a, &all);
+                let mask = self.unordered_sum(a);
+                self.mask_bits(mask, 0);
+                self.code.compare_rax(0);
+                let jump = self.code.jump_unless_equal();
+                self.cold.push((jump, self.code.position(), Cold::Canonical { first }));
             }
             Action::Guard { outcome, index } => {
                 self.list = None;
@@ -365,6 +405,11 @@ impl<'a> Emitter<'a> {
             self.code.load_general(RAX, RBP, (LISTS_AT + 8 * list as usize) as i32);
         }
         Place::Memory { base: RAX, offset: ((lane * self.strides[list as usize] as usize + at as usize) * 8) as i32 }
+    }
+
+    /// A vector of a list, from a lane on.
+    fn part(&mut self, list: u8, part: u8, lane: usize) -> Place {
+        self.in_list(list, lane, part as u32 * self.wide.lanes() as u32)
     }
 
     pub(super) fn places(&self, v: Value) -> [Place; 4] {

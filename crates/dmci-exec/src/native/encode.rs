@@ -72,6 +72,8 @@ pub(super) enum Place {
     Memory { base: u8, offset: i32 },
     /// The table of constants, so many bytes from its beginning, which is where the code begins.
     Constant(u32),
+    /// A whole vector there, likewise.
+    Vector(u32),
 }
 
 /// General registers by number.
@@ -163,7 +165,7 @@ impl Code {
         let base_high = match last {
             Place::Register(r) => r >= 8,
             Place::Memory { base, .. } => base >= 8,
-            Place::Constant(_) => false,
+            Place::Constant(_) | Place::Vector(_) => false,
         };
         let (not_r, not_vvvv) = ((register < 8) as u8, !first & 15);
         let low = not_vvvv << 3 | length | op.prefix;
@@ -182,7 +184,7 @@ impl Code {
         match last {
             Place::Register(r) => self.bytes.push(0xC0 | reg | r & 7),
             Place::Memory { base, offset } => self.memory(reg, base, offset, unit),
-            Place::Constant(at) => {
+            Place::Constant(at) | Place::Vector(at) => {
                 self.bytes.push(reg | 5);
                 let end = self.position() + 4 + byte.is_some() as usize;
                 self.word(at as i32 - end as i32);

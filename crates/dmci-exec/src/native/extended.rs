@@ -12,6 +12,12 @@ pub(super) struct Masked {
 /// The second of two operands in lanes of a mask.
 pub(super) const CHOOSE: Opcode = Opcode { map: 2, wide: true, ..plain(0x65) };
 
+/// A general register into all lanes.
+pub(super) const FROM_GENERAL: Opcode = Opcode { map: 2, wide: true, ..plain(0x7C) };
+
+/// Numbers of two vectors; the result takes the place of a vector that says which.
+pub(super) const MERGE: Opcode = Opcode { map: 2, wide: true, ..plain(0x77) };
+
 /// All bits of the lanes of a mask, and back.
 pub(super) const EXPAND: Opcode = Opcode { map: 2, prefix: 2, wide: true, code: 0x38 };
 pub(super) const COLLECT: Opcode = Opcode { map: 2, prefix: 2, wide: true, code: 0x39 };
@@ -86,7 +92,7 @@ impl Code {
         let (index_high, base_high) = match last {
             Place::Register(r) => (bit(4, r), bit(3, r)),
             Place::Memory { base, .. } => (0, bit(3, base)),
-            Place::Constant(_) => (0, 0),
+            Place::Constant(_) | Place::Vector(_) => (0, 0),
         };
         let inverted = bit(3, register) << 7 | index_high << 6 | base_high << 5 | bit(4, register) << 4;
         self.raw(&[

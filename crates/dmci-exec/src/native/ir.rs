@@ -1,7 +1,8 @@
 //! Vector instructions in single assignment, and the arithmetic that kernels are written in as a way
 //! to make them.
 
-use super::division::Share;
+use super::columns::Pattern;
+use super::division::{Division, Inverse, Ways};
 use super::encode::{LOAD, Opcode, Vectors, plain};
 use dmci_ops::Op;
 use dmci_ops::arith::{Arith, SIGN, Slow};
@@ -42,10 +43,19 @@ pub(super) enum Action {
     Load { list: u8, lane: u8 },
     /// Two neighbours in a list for a lane in the lowest quarter, for the lane after the next behind it, and so on.
     LoadPairs { list: u8, at: u32, lane: u8 },
+    /// A vector of a list that has several numbers for each lane, from one lane of the group on.
+    LoadPart { list: u8, part: u8, lane: u8 },
+    /// The operand goes there.
+    StorePart { list: u8, part: u8, lane: u8 },
+    /// Numbers of both operands, as a pattern says.
+    Merge { pattern: u32 },
     /// The operand goes to a list that has one number for each lane.
     StoreList { list: u8, lane: u8 },
     /// The opposite of loading pairs.
     StorePairs { list: u8, at: u32, lane: u8 },
+    /// Results in lists from one on that are not numbers get the bits of an operation, if the operand is not a number
+    /// somewhere: it is overwritten, so nothing else may need it.
+    Canonical { first: u8 },
     /// Lanes where the operand is not what it should be leave.
     Guard { outcome: bool, index: u32 },
     /// The first operand, but what a function makes of the third and fourth where the second is not set.
@@ -69,7 +79,8 @@ impl Action {
             Action::WithByte(..) | Action::Unary(..) | Action::Upper => 3,
             Action::Fused { .. } => 4,
             Action::Single => 8,
-            Action::Load { .. } | Action::LoadPairs { .. } | Action::LoadRow { .. } => 5,
+            Action::Load { .. } | Action::LoadPairs { .. } | Action::LoadPart { .. } | Action::LoadRow { .. } => 5,
+            Action::Merge { .. } => 5,
             Action::Call(_) => 100,
             _ => 1,
         }
@@ -108,6 +119,7 @@ pub(super) struct Builder {
     /// By value.
     pub homes: Vec<Home>,
     pub constants: Vec<u64>,
+    pub patterns: Vec<Pattern>,
     by_bits: FxHashMap<u64, Value>,
     /// Equal instructions are made once, as parts of different kernels often are.
     pub merging: bool,
@@ -116,9 +128,10 @@ pub(super) struct Builder {
     /// Values are numbers of single precision, twice as many as of double precision.
     pub packed: bool,
     known: FxHashMap<(u64, [Value; 3]), Value>,
-    /// Which divisions are done by multiplication, and how many there were.
-    pub multiplied: Share,
-    pub divisions: usize,
+    /// How divisions are done, those that were asked for, and inverses of divisors that are at hand.
+    pub ways: Ways,
+    pub divisions: Vec<Division>,
+    pub inverses: FxHashMap<Value, Inverse>,
     /// Values whose sign was changed, and what they were before.
     pub opposites: FxHashMap<Value, Value>,
 }
@@ -158,6 +171,9 @@ pub(super) const COMPARE: Opcode = plain(0xC2);
 pub(super) const INT_EQUAL: Opcode = map2(0x29);
 pub(super) const INT_GREATER: Opcode = map2(0x37);
 
+/// Whether two words have a bit in common: for vectors of 512 bits.
+pub(super) const TEST_BITS: Opcode = map2(0x27);
+
 pub(super) const LESS: u8 = 0x11;
 pub(super) const LESS_EQUAL: u8 = 0x12;
 const GREATER_EQUAL: u8 = 0x1D;
@@ -171,8 +187,8 @@ pub(super) const UP: u8 = 10;
 pub(super) const TO_ZERO: u8 = 11;
 
 impl Builder {
-    pub fn new(vectors: Vectors, multiplied: Share, packed: bool) -> Builder {
-        Builder { vectors, multiplied, packed, ..Builder::default() }
+    pub fn new(vectors: Vectors, ways: Ways, packed: bool) -> Builder {
+        Builder { vectors, ways, packed, ..Builder::default() }
     }
 
     fn value(&mut self, home: Home) -> Value {
@@ -228,6 +244,7 @@ impl Builder {
     pub fn forget(&mut self) {
         self.known.clear();
         self.opposites.clear();
+        self.inverses.clear();
     }
 
     /// An instruction without a result.
@@ -238,7 +255,7 @@ impl Builder {
     }
 
     /// The instruction for the numbers that values are now.
-    fn sized(&self, op: Opcode) -> Opcode {
+    pub(super) fn sized(&self, op: Opcode) -> Opcode {
         match op {
             Opcode { map: 1, .. } if self.packed => Opcode { prefix: 0, ..op },
             // Those for single precision come before those for double precision.
@@ -344,10 +361,7 @@ impl Arith for Builder {
         self.binary(plain(0x59), true, a, b)
     }
     fn div(&mut self, a: Value, b: Value) -> Value {
-        if self.multiplies_next() {
-            return self.quotient(a, b);
-        }
-        self.binary(DIVIDE, false, a, b)
+        self.divide(a, b)
     }
     fn sqrt(&mut self, a: Value) -> Value {
         self.push(Action::Unary(self.sized(plain(0x51)), None), &[a])

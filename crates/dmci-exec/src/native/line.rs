@@ -1,6 +1,7 @@
 //! Straight lines of steps as instructions.
 
-use super::division::Share;
+use super::columns::MOST_COLUMNS;
+use super::division::Ways;
 use super::encode::Vectors;
 use super::ir::{Action, Builder, NONE, Value};
 use super::lists::{Layout, Spot};
@@ -32,8 +33,11 @@ pub(super) struct Lowering<'a> {
     waiting: Vec<Option<(Spot, bool)>>,
     /// Pairs that were loaded, by list, place and lane.
     pairs: FxHashMap<(u8, u32, u8), [Value; 2]>,
-    /// Results that go to lists: for a vector of double precision, and for the next one if lanes are packed.
-    results: Vec<[Value; 2]>,
+    /// Short lists that were loaded, by list and lane.
+    columns: FxHashMap<(u8, u8), Vec<Value>>,
+    /// Results that go to lists: as they are, or if lanes are packed, for two vectors of double precision.
+    results: Vec<Formed>,
+    halves: Vec<[Value; 2]>,
 }
 
 impl<'a> Lowering<'a> {
@@ -42,11 +46,11 @@ impl<'a> Lowering<'a> {
         exported: Vec<bool>,
         [leaf_rows, output_rows]: [usize; 2],
         layout: Option<&'a Layout>,
-        (vectors, multiplied, packed): (Vectors, Share, bool),
+        (vectors, ways, packed): (Vectors, Ways, bool),
     ) -> Self {
         Lowering {
             plan,
-            builder: Builder::new(vectors, multiplied, packed),
+            builder: Builder::new(vectors, ways, packed),
             values: vec![(0, Formed { value: NONE, form: Form::Bits }); plan.slots],
             line: 1,
             rows_change: exported.contains(&true),
@@ -57,7 +61,9 @@ impl<'a> Lowering<'a> {
             layout,
             waiting: vec![None; if layout.is_some() { plan.slots } else { 0 }],
             pairs: FxHashMap::default(),
+            columns: FxHashMap::default(),
             results: Vec::new(),
+            halves: Vec::new(),
         }
     }
 
@@ -115,8 +121,12 @@ impl<'a> Lowering<'a> {
         if stride == 1 {
             return self.builder.push(Action::Load { list, lane }, &[]);
         }
-        let first = (at & !1).min(stride - 2);
         let builder = &mut self.builder;
+        if builder.vectors == Vectors::Whole && stride <= MOST_COLUMNS {
+            let columns = self.columns.entry((list, lane));
+            return columns.or_insert_with(|| builder.load_columns(list, stride as usize, lane))[at as usize];
+        }
+        let first = (at & !1).min(stride - 2);
         let [a, b] = *self.pairs.entry((list, first, lane)).or_insert_with(|| {
             [lane, lane + 1].map(|lane| builder.push(Action::LoadPairs { list, at: first, lane }, &[]))
         });
@@ -135,7 +145,15 @@ impl<'a> Lowering<'a> {
     /// Stores all results in their lists.
     pub fn store_results(&mut self) {
         let Some(layout) = self.layout else { return };
-        let mut results = std::mem::take(&mut self.results).into_iter();
+        let results = std::mem::take(&mut self.results);
+        let sum = self.sum_of_reals(&results);
+        let exact = |x: &Formed| match sum {
+            Some(_) => [self.builder.upright(*x).value, NONE],
+            None => [self.builder.exact_bits(*x), NONE],
+        };
+        let mut results: Vec<[Value; 2]> = results.iter().map(exact).collect();
+        results.append(&mut self.halves);
+        let mut results = results.into_iter();
         let packed = std::mem::take(&mut self.builder.packed);
         for (list, &stride) in layout.strides.iter().enumerate().skip(layout.sources) {
             let list = list as u8;
@@ -144,6 +162,10 @@ impl<'a> Lowering<'a> {
                 let values: Vec<Value> = values.iter().map(|v| v[half]).collect();
                 if let [one] = values[..] {
                     self.builder.effect(Action::StoreList { list, lane: from }, &[one], NONE);
+                    continue;
+                }
+                if self.builder.vectors == Vectors::Whole && stride <= MOST_COLUMNS {
+                    self.builder.store_columns(list, &values, from);
                     continue;
                 }
                 for at in (0..values.len()).step_by(2) {
@@ -156,7 +178,25 @@ impl<'a> Lowering<'a> {
                 }
             }
         }
+        if let Some(sum) = sum {
+            self.builder.effect(Action::Canonical { first: layout.sources as u8 }, &[sum], NONE);
+        }
         self.builder.packed = packed;
+    }
+
+    /// The sum of all results that may be something else than a number, if all results are reals: it is not a number if
+    /// one of them is not, and hardly ever otherwise.
+    fn sum_of_reals(&mut self, results: &[Formed]) -> Option<Value> {
+        let is_number = |x: &Formed| self.builder.constant(x.value).is_some_and(|x| !x.is_nan());
+        let reals: Vec<Formed> = results.iter().filter(|x| !is_number(x)).copied().collect();
+        let is_real = |x: &Formed| matches!(x.form, Form::Real | Form::Negated);
+        if self.builder.vectors == Vectors::Half || self.builder.packed || !reals.iter().all(is_real) {
+            return None;
+        }
+        let (first, others) = reals.split_first()?;
+        let (second, others) = others.split_first().unwrap_or((first, &[]));
+        let sum = self.builder.add(first.value, second.value);
+        Some(others.iter().fold(sum, |sum, x| self.builder.add(sum, x.value)))
     }
 
     fn get(&mut self, slot: Slot) -> Formed {
@@ -249,7 +289,7 @@ impl<'a> Lowering<'a> {
                     if self.builder.packed {
                         let halves = self.builder.exact_halves(x);
                         if self.layout.is_some() {
-                            self.results.push(halves);
+                            self.halves.push(halves);
                             continue;
                         }
                         for (half, lane) in halves.into_iter().zip(self.halves()) {
@@ -257,11 +297,11 @@ impl<'a> Lowering<'a> {
                         }
                         continue;
                     }
-                    let bits = self.builder.exact_bits(x);
                     if self.layout.is_some() {
-                        self.results.push([bits, NONE]);
+                        self.results.push(x);
                         continue;
                     }
+                    let bits = self.builder.exact_bits(x);
                     self.builder.effect(Action::Store { row }, &[bits], NONE);
                 }
             }

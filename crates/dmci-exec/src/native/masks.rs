@@ -7,7 +7,10 @@
 use super::emit::{Emitter, NO_GROUP, number};
 use super::encode::*;
 use super::extended::{CHOOSE, COLLECT, EXPAND, MASK_BITS, Masked};
-use super::ir::{AND, AND_NOT, Action, COMPARE, Home, INT_EQUAL, INT_GREATER, Instruction, NONE, OR, Value, XOR};
+use super::ir::{
+    AND, AND_NOT, Action, COMPARE, Home, INT_EQUAL, INT_GREATER, Instruction, NONE, OR, TEST_BITS, UNORDERED, Value,
+    XOR,
+};
 
 /// What is in mask registers. The first of them stands for no mask and is not used.
 pub(super) struct Masks {
@@ -74,7 +77,7 @@ impl Emitter<'_> {
         let d = instruction.result;
         match instruction.action {
             Action::WithByte(op, byte) if op.code == COMPARE.code => self.compared(op, Some(byte), d, a, b),
-            Action::Binary(op @ (INT_EQUAL | INT_GREATER), _) => self.compared(op, None, d, a, b),
+            Action::Binary(op @ (INT_EQUAL | INT_GREATER | TEST_BITS), _) => self.compared(op, None, d, a, b),
             Action::Binary(op, _) if let Some(on_masks) = on_masks(op) => {
                 return self.combined(op, on_masks, d, a, b);
             }
@@ -116,6 +119,22 @@ impl Emitter<'_> {
         for copy in 0..self.interleave {
             self.code.vector(op, self.mask_register(mask, copy), number(first[copy]), last[copy], byte);
         }
+    }
+
+    /// A mask that is set where the sum of all vectors of a value is not a number, which it overwrites.
+    pub(super) fn unordered_sum(&mut self, v: Value) -> u8 {
+        let registers = self.places(v);
+        let half = self.interleave.div_ceil(2);
+        for copy in 1..half {
+            for (to, from) in [(0, copy), (half, half + copy)] {
+                let to = number(registers[to]);
+                self.code.vector(plain(0x58), to, to, registers[from], None);
+            }
+        }
+        let mask = self.take_mask(v, false, &[v]);
+        let last = registers[half % self.interleave];
+        self.code.vector(COMPARE, self.mask_register(mask, 0), number(registers[0]), last, Some(UNORDERED));
+        mask
     }
 
     /// An operation on bits, if an operand of it is a mask.
