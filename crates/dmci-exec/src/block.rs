@@ -6,7 +6,6 @@ use crate::plan::{Plan, Slot, Step, TensorKind, TensorStep};
 use dmci_ops::linalg::Scratch;
 use dmci_ops::op::{canonical, single};
 use dmci_ops::{Layout, Op, Tensor, Type, copy_row};
-use rayon::prelude::*;
 use std::cell::RefCell;
 
 /// Lanes that are worked on together: few enough that the live rows stay in cache.
@@ -14,9 +13,6 @@ const BLOCK: usize = 256;
 
 /// Rows of a block are fewer if a plan has so many of them that a full one would not fit in cache.
 const BLOCK_WORDS: usize = 10 << 17;
-
-/// Work, in operations on single numbers, below which threads do not pay.
-pub(crate) const WORTH_A_THREAD: usize = 1 << 20;
 
 /// No guard failed.
 pub const STAYED: u32 = u32::MAX;
@@ -188,14 +184,17 @@ impl Plan {
         if self.outputs == 0 {
             results.outputs.resize(which.len(), 0);
         }
-        let size = width * stride;
-        if threads > 1 && self.work() * which.len() > WORTH_A_THREAD {
-            let parts = which.par_chunks(width).zip(results.outputs.par_chunks_mut(size));
-            parts.zip(results.failed.par_chunks_mut(width)).for_each(block);
-        } else {
-            let parts = which.chunks(width).zip(results.outputs.chunks_mut(size));
-            parts.zip(results.failed.chunks_mut(width)).for_each(block);
-        }
+        let Results { outputs, failed } = results;
+        let work = |((which, outputs), failed): ((&[usize], &mut [u64]), &mut [u32])| {
+            let blocks = which.chunks(width).zip(outputs.chunks_mut(width * stride));
+            blocks.zip(failed.chunks_mut(width)).for_each(block);
+        };
+        self.run_pieces(
+            (which.len(), width),
+            threads,
+            |lanes| which.chunks(lanes).zip(outputs.chunks_mut(lanes * stride)).zip(failed.chunks_mut(lanes)),
+            work,
+        );
     }
 
     fn run_block(

@@ -6,7 +6,9 @@ mod block;
 mod loops;
 #[cfg_attr(not(target_arch = "x86_64"), path = "native_none.rs")]
 mod native;
+mod pace;
 mod plan;
+mod share;
 mod stage;
 mod sum;
 mod target;

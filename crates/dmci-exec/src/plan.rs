@@ -2,6 +2,7 @@
 
 use crate::loops::Steady;
 use crate::native::Native;
+use crate::pace::Pace;
 use dmci_ops::{Kernel, MAX_ARITY, Op, Shape, Type};
 use dmci_tape::{LoopKind, Node, NodeId, Tape};
 use rustc_hash::FxHashMap;
@@ -116,6 +117,7 @@ pub struct Plan {
     pub(crate) dense: bool,
     pub(crate) single: bool,
     pub(crate) native: Native,
+    pub(crate) pace: Pace,
 }
 
 /// Rounds of a loop that work is estimated for.
@@ -415,6 +417,7 @@ impl<'a> Planner<'a> {
             outputs: self.tape.outputs.iter().map(|&o| self.tape.shape(o).len()).sum(),
             single: self.tape.single,
             native: Native::default(),
+            pace: Pace::default(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Where the results of lanes go.
 
+use std::ops::Range;
+
 /// Lists that the results of all lanes go to: each takes so many of them in turn, lane by lane.
 #[derive(Debug, Default)]
 pub struct Target<'a> {
@@ -37,6 +39,11 @@ impl<'a> Target<'a> {
         (Target { lists: [a.0, b.0, c.0] }, Target { lists: [a.1, b.1, c.1] })
     }
 
+    /// The parts of so many lanes each, with the first lane and the number of lanes of each part.
+    pub(crate) fn pieces(self, lanes: usize, each: usize) -> Pieces<'a> {
+        Pieces { rest: self, lanes: 0..lanes, each }
+    }
+
     /// Gives the results of one lane, which are so many words apart.
     pub(crate) fn put_one(&mut self, results: &[u64], apart: usize) {
         let mut results = results.iter().step_by(apart);
@@ -59,6 +66,36 @@ impl<'a> Target<'a> {
             }
             k += *width;
         }
+    }
+}
+
+/// A target part by part, from both ends.
+#[derive(Debug)]
+pub(crate) struct Pieces<'a> {
+    rest: Target<'a>,
+    lanes: Range<usize>,
+    each: usize,
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = (usize, usize, Target<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (first, count) = (self.lanes.start, self.each.min(self.lanes.len()));
+        let (part, rest) = std::mem::take(&mut self.rest).split(count);
+        (self.rest, self.lanes.start) = (rest, first + count);
+        (count > 0).then_some((first, count, part))
+    }
+}
+
+impl DoubleEndedIterator for Pieces<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        // Only the last part may be a short one.
+        let before = self.lanes.len().saturating_sub(1) / self.each * self.each;
+        let (first, count) = (self.lanes.start + before, self.lanes.len() - before);
+        let (rest, part) = std::mem::take(&mut self.rest).split(before);
+        (self.rest, self.lanes.end) = (rest, first);
+        (count > 0).then_some((first, count, part))
     }
 }
 

@@ -13,26 +13,26 @@ const SOME: usize = 20;
 impl Problem {
     /// Says what is wrong if a search cannot start: rows that fail or are not finite.
     pub fn check_start(&self) -> Result<(), Report> {
-        for group in 0..self.layout.groups {
-            let rows: Vec<usize> = (0..self.training.len()).filter(|&r| self.training.group[r] == group).collect();
-            if !rows.is_empty() {
-                self.check_rows(group, &rows)?;
-            }
+        // Some rows first: a program that always fails must not be walked for each of them.
+        self.check_groups(|rows| &rows[..rows.len().min(SOME)])?;
+        if self.known(&self.start)?.evaluation.is_finite() {
+            return Ok(());
         }
-        Ok(())
+        self.check_groups(|rows| &rows[rows.len().min(SOME)..])
     }
 
-    fn check_rows(&self, group: usize, rows: &[usize]) -> Result<(), Report> {
-        let values = self.layout.values(&self.start, group);
-        let columns =
-            |rows: &[usize]| -> Vec<Column> { self.training.columns.iter().map(|c| select(c, rows)).collect() };
-        // Some rows first: a program that always fails must not be walked for each of them.
-        for part in [&rows[..rows.len().min(SOME)], &rows[rows.len().min(SOME)..]] {
-            if !part.is_empty() {
-                let batch = self.model.evaluate(&values, &columns(part), Want::Gradients)?;
-                self.check_failures(&batch, part)?;
-                self.check_finite(&batch, part)?;
+    fn check_groups(&self, choose: impl Fn(&[usize]) -> &[usize]) -> Result<(), Report> {
+        for group in 0..self.layout.groups {
+            let rows: Vec<usize> = (0..self.training.len()).filter(|&r| self.training.group[r] == group).collect();
+            let rows = choose(&rows);
+            if rows.is_empty() {
+                continue;
             }
+            let values = self.layout.values(&self.start, group);
+            let columns: Vec<Column> = self.training.columns.iter().map(|c| select(c, rows)).collect();
+            let batch = self.model.evaluate(&values, &columns, Want::Gradients)?;
+            self.check_failures(&batch, rows)?;
+            self.check_finite(&batch, rows)?;
         }
         Ok(())
     }

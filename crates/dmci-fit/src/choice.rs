@@ -186,8 +186,7 @@ fn is_lost(problem: &Problem, member: &Member) -> bool {
     };
     let Ok(jacobians) = jacobians else { return false };
     let n = point.len();
-    let influence =
-        |at: usize, j: usize| jacobians[at].iter().skip(j).step_by(n).fold(0.0, |m: f64, x| m.max(x.abs()));
+    let influence = |at: usize, j: usize| jacobians[at].iter().skip(j).step_by(n).fold(0.0, |m: f64, x| m.max(x.abs()));
     (0..n).any(|j| influence(1, j) < 1e-10 * influence(0, j))
 }
 

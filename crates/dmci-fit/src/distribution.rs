@@ -13,7 +13,11 @@ pub fn student_quantile(p: f64, degrees: f64) -> f64 {
     let log_beta = log_beta(0.5 * degrees, 0.5);
     let scale = -log_beta - 0.5 * log(degrees);
     let density = |t: f64| exp(scale - 0.5 * (degrees + 1.0) * log1p(t * t / degrees));
-    solve(p, |t| 1.0 - student_tail(t, degrees, log_beta), density)
+    // The first terms of Cornish and Fisher's series, good for many degrees.
+    let z = normal_quantile(p);
+    let near =
+        z + (z * z * z + z) / (4.0 * degrees) + ((5.0 * z * z + 16.0) * z * z + 3.0) * z / (96.0 * degrees * degrees);
+    solve(1.0 - p, near, |t| student_tail(t, degrees, log_beta), density)
 }
 
 /// The quantile of the standard normal distribution.
@@ -21,23 +25,31 @@ pub fn normal_quantile(p: f64) -> f64 {
     if p < 0.5 {
         return -normal_quantile(1.0 - p);
     }
-    solve(p, |z| 0.5 * erfc(-z / std::f64::consts::SQRT_2), |z| exp(log_normal_density(z)))
+    // A tail of e^(-z z / 2) / 2, which is a little too large.
+    let near = sqrt(-2.0 * log(2.0 * (1.0 - p)).min(0.0));
+    solve(1.0 - p, near, |z| 0.5 * erfc(z / std::f64::consts::SQRT_2), |z| exp(log_normal_density(z)))
 }
 
-/// Where a distribution function on the positive side reaches `p`: Newton's steps, and halves where these lead astray.
-fn solve(p: f64, below: impl Fn(f64) -> f64, density: impl Fn(f64) -> f64) -> f64 {
-    let (mut low, mut high) = (0.0, 1.0);
-    while below(high) < p && high < 1e300 {
-        (low, high) = (high, high * 2.0);
-    }
-    let mut t = 0.5 * (low + high);
-    for _ in 0..200 {
-        let excess = below(t) - p;
-        if excess < 0.0 { low = t } else { high = t }
-        let next = t - excess / density(t);
-        let next = if next >= low && next <= high { next } else { 0.5 * (low + high) };
+/// Where a tail on the positive side has this probability: Newton's steps from a place near by, and halves or doubles
+/// where these lead astray.
+fn solve(tail: f64, near: f64, beyond: impl Fn(f64) -> f64, density: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (0.0, f64::INFINITY);
+    let mut t = near;
+    for _ in 0..2000 {
+        let excess = tail - beyond(t);
+        if excess < 0.0 {
+            low = t
+        } else {
+            high = t
+        }
+        let newton = t - excess / density(t);
+        let next = match newton {
+            next if next >= low && next <= high => next,
+            _ if high == f64::INFINITY => 2.0 * t.max(0.5),
+            _ => 0.5 * (low + high),
+        };
         // What is left is rounding.
-        if (next - t).abs() <= 4.0 * f64::EPSILON * t {
+        if (next - t).abs() <= 4.0 * f64::EPSILON * t.max(0.25) {
             return next;
         }
         t = next;
@@ -116,6 +128,8 @@ mod tests {
             (0.975, 159.0, 1.9749962127674756),
             (0.9, 2.5, 1.7302509288071766),
             (0.001, 7.0, -4.785289628638334),
+            (0.9999999, 1.0, 3183098.8635132452),
+            (0.500001, 3.0, 2.7206990464555036e-06),
         ] {
             let got = student_quantile(p, degrees);
             assert!((got - expected).abs() < 1e-9 * expected.abs(), "{p} {degrees}: {got}");

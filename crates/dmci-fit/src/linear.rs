@@ -274,9 +274,8 @@ mod tests {
         let b: Vec<f64> = (0..rows).map(|i| (i as f64).sin()).collect();
         let factored = Factored::new(&a, &b, n);
         let solved = |damping: f64| factored.solve(&units.map(|u| u * sqrt(damping)));
-        let size = |damping: f64| {
-            length(&solved(damping).x.iter().zip(units).map(|(x, u)| x * u).collect::<Vec<f64>>())
-        };
+        let size =
+            |damping: f64| length(&solved(damping).x.iter().zip(units).map(|(x, u)| x * u).collect::<Vec<f64>>());
         let slope = (size(0.7 + 1e-6) - size(0.7 - 1e-6)) / 2e-6;
         assert!((factored.shrinking(&solved(0.7), &units) * size(0.7) + slope).abs() < 1e-8, "{slope}");
     }

@@ -59,7 +59,7 @@ impl Problem {
         let names = Interpreter::shared().names(&program)?;
         let inputs = bind_series(&names, table, &run)?;
         let declared = names.schema.parameters.iter().map(|p| &p.name);
-        check_program(&program, &run, declared.chain(inputs.iter().map(|(name, _)| name)), table, &[])?;
+        check_program(&program, Some(&names), &run, declared.chain(inputs.iter().map(|(name, _)| name)), table, &[])?;
         let (parameters, fixed) = parameters(&program, &names.schema, &mut run, only.as_deref())?;
         run.bindings.extend(fixed.iter().map(|p| (p.name.clone(), p.datum())));
         let (group_names, of_row) = crate::binding::groups(&program, &parameters, table, group.as_deref())?;

@@ -129,7 +129,9 @@ impl Problem {
             outputs = 2;
         }
         let declared = names.schema.parameters.iter().map(|p| &p.name);
-        check_program(&walked, &run, declared.chain(bound.inputs.iter().map(|(name, _)| name)), table, &targets)?;
+        let given = declared.chain(bound.inputs.iter().map(|(name, _)| name));
+        let known = (walked.text == program.text).then_some(&names);
+        check_program(&walked, known, &run, given, table, &targets)?;
         let (parameters, fixed) = parameters(&program, &names.schema, &mut run, only.as_deref())?;
         run.bindings.extend(fixed.iter().map(|p| (p.name.clone(), p.datum())));
         let (group_names, group) = groups(&program, &parameters, table, None)?;

@@ -1,7 +1,7 @@
 //! What is known about the points that a fit asks for more than once: where it starts, and the best one.
 
-use crate::evaluate::Work;
-use crate::points::Points;
+use crate::evaluate::{Answers, Work};
+use crate::points::{Asked, Points};
 use crate::problem::Problem;
 use crate::search::{Evaluation, Need};
 use dmci::Report;
@@ -15,6 +15,8 @@ pub(crate) struct Known {
     pub evaluation: Evaluation,
     /// All targets of a row one after the other.
     pub predictions: Vec<f64>,
+    /// Which paths the rows took.
+    paths: u64,
 }
 
 /// The last points that were asked for.
@@ -27,25 +29,49 @@ const MOST: usize = 2;
 impl Problem {
     /// What is known about a point in raw space.
     pub(crate) fn known(&self, raw: &[f64]) -> Result<Arc<Known>, Report> {
-        let same = |known: &&Arc<Known>| known.raw.iter().map(|x| x.to_bits()).eq(raw.iter().map(|x| x.to_bits()));
-        let mut remembered = self.remembered.0.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(known) = remembered.iter().find(same) {
-            return Ok(known.clone());
+        if let Some(known) = self.recall(raw) {
+            return Ok(known);
         }
-        let need = if self.is_least_squares() { Need::Jacobian } else { Need::Gradient };
+        let need = self.most_needed();
         let (point, mut work): (Points, Work) = (std::iter::once(raw).collect(), Work::default());
-        let mut answers = Default::default();
+        let mut answers = Answers::default();
         self.evaluate_with(point.all(), &self.training, need, &mut answers, &mut work)?;
         let known = Arc::new(Known {
             raw: raw.to_vec(),
             evaluation: answers.found.pop().unwrap_or_default(),
             predictions: self.predictions_of(work, &self.training),
+            paths: answers.paths.first().copied().unwrap_or(0),
         });
+        let mut remembered = self.remembered.0.lock().unwrap_or_else(|e| e.into_inner());
         if remembered.len() == MOST {
             remembered.remove(0);
         }
         remembered.push(known.clone());
         Ok(known)
+    }
+
+    /// A point that is remembered.
+    fn recall(&self, raw: &[f64]) -> Option<Arc<Known>> {
+        let same = |known: &&Arc<Known>| known.raw.iter().map(|x| x.to_bits()).eq(raw.iter().map(|x| x.to_bits()));
+        self.remembered.0.lock().unwrap_or_else(|e| e.into_inner()).iter().find(same).cloned()
+    }
+
+    /// How much is found out about points that are remembered.
+    fn most_needed(&self) -> Need {
+        if self.is_least_squares() { Need::Jacobian } else { Need::Gradient }
+    }
+
+    /// Answers a question from memory, if it is about one point that is there.
+    pub(crate) fn answer_from_memory(&self, points: Asked, need: Need, answers: &mut Answers) -> bool {
+        if points.len() != 1 || need != self.most_needed() {
+            return false;
+        }
+        let Some(known) = self.recall(points.get(0)) else { return false };
+        answers.found.resize_with(1, Evaluation::default);
+        answers.found[0].clone_from(&known.evaluation);
+        answers.paths.clear();
+        answers.paths.push(known.paths);
+        true
     }
 
     /// Gives the memory back.

@@ -42,11 +42,13 @@ const NAN: u64 = 0x7FF8_0000_0000_0000;
 impl Op {
     /// The values of many lanes at once: the same function, in a loop that can be vectorised.
     /// Operands beyond the arity are ignored but must be as long as `d`.
+    #[inline]
     pub fn eval_lanes(self, d: &mut [u64], args: [&[u64]; MAX_ARITY]) {
         #[cfg(target_arch = "x86_64")]
         if real::has_wide_fma() {
+            let [a, b, c] = args;
             // SAFETY: the processor has what the function was compiled for.
-            unsafe { self.eval_wide(d, args) };
+            unsafe { self.eval_wide(d, a, b, c) };
             if self.has_slow_arguments() && d.contains(&NAN) {
                 self.eval_slow(d, args);
             }
@@ -57,8 +59,10 @@ impl Op {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    fn eval_wide(self, d: &mut [u64], args: [&[u64]; MAX_ARITY]) {
-        self.lanes_with::<Wide>(d, args);
+    #[inline(never)]
+    fn eval_wide(self, d: &mut [u64], a: &[u64], b: &[u64], c: &[u64]) {
+        // One by one they come in registers; three together would be written to memory and waited for.
+        self.lanes_with::<Wide>(d, [a, b, c]);
     }
 
     /// Whether the kernel needs a slow function for some arguments.

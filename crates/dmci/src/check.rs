@@ -40,6 +40,17 @@ fn static_errors(vm: &mut Vm, program: &Program, options: &RunOptions) -> Result
     Ok(errors)
 }
 
+/// The names that a program uses and that nothing binds; none if it has other errors, too. What names it is given can
+/// only take errors away.
+pub(crate) fn unbound(vm: &Vm, core: &Core) -> Option<Vec<String>> {
+    let names = Names::new(vm, core, &[]);
+    let globals = core.exprs.iter().filter_map(|expr| if let Expr::Global(s) = expr { Some(*s) } else { None });
+    let unbound: Vec<Symbol> = globals.filter(|&s| names.is_unbound(s)).collect();
+    let heap = &vm.world.heap;
+    let all = names.check(heap).len() == unbound.len();
+    all.then(|| unbound.into_iter().map(|s| heap.symbols.name(s).to_string()).collect())
+}
+
 /// What is known of the program's global names.
 struct Names<'a> {
     core: &'a Core,
@@ -72,13 +83,16 @@ impl<'a> Names<'a> {
         Names { core, procedures, environments: &vm.world.environments }
     }
 
+    fn is_unbound(&self, name: Symbol) -> bool {
+        !self.procedures.contains_key(&name) && self.environments.system_cell(name).is_none()
+    }
+
     fn check(&self, heap: &Heap) -> Vec<Diagnostic> {
-        let is_system = |name: Symbol| self.environments.system_cell(name).is_some();
         let mut errors = Vec::new();
         for (i, expr) in self.core.exprs.iter().enumerate() {
             let place = self.core.places[i];
             match expr {
-                Expr::Global(s) if !self.procedures.contains_key(s) && !is_system(*s) => {
+                Expr::Global(s) if self.is_unbound(*s) => {
                     let error = prims::unbound_variable(heap.symbols.name(*s));
                     errors.push(at(heap, error, Place::car(place)));
                 }

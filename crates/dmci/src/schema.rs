@@ -1,6 +1,7 @@
 //! The parameter schema of a program, `(params (name kind start option ...) ...)`, and the names that
 //! a program mentions.
 
+use crate::check;
 use crate::datum::Datum;
 use crate::interpreter::{self, Interpreter, RunOptions, expand_in};
 use crate::program::Program;
@@ -301,6 +302,8 @@ pub struct Names {
     /// system are among them only if they are used other than by a call, so that a column called
     /// `max` leaves a program alone that calls `max`.
     pub mentioned: Vec<String>,
+    /// The names that neither it nor the system binds, if that is all that [`Interpreter::check`] may find wrong.
+    pub unbound: Option<Vec<String>>,
 }
 
 impl Interpreter {
@@ -309,11 +312,11 @@ impl Interpreter {
         let mut vm = self.machine(&RunOptions::default())?;
         let names = interpreter::read(&mut vm, program, Origin::User).map(|forms| {
             let schema = Schema::of(&vm.world.heap, forms);
-            let (mentioned, mut used, defined) = mentioned(&mut vm, forms);
-            used.retain(|name| schema.find(name).is_some());
+            let mut names = mentioned(&mut vm, forms);
+            names.used.retain(|name| schema.find(name).is_some());
             let heap = &vm.world.heap;
             let last = heap.list_items(forms).and_then(|items| heap.pair_span(*items.last()?));
-            Names { schema, used, defined, last: last.map(|span| span.form), mentioned }
+            Names { schema, last: last.map(|span| span.form), ..names }
         });
         let sources = vm.world.heap.sources.clone();
         self.recycle(vm);
@@ -321,8 +324,9 @@ impl Interpreter {
     }
 }
 
-/// The names that a program uses and does not define, all that it uses, and all that it defines.
-fn mentioned(vm: &mut Vm, forms: Value) -> (Vec<String>, Vec<String>, Vec<String>) {
+/// The names that a program uses and does not define, all that it uses, all that it defines, and those that are bound
+/// nowhere.
+fn mentioned(vm: &mut Vm, forms: Value) -> Names {
     let core = expand_in(vm, forms, USER).ok().and_then(|expansion| {
         let heap = &mut vm.world.heap;
         let depth = expansion.forms.iter().map(|&f| nesting_depth(heap, f)).max().unwrap_or(0);
@@ -331,8 +335,10 @@ fn mentioned(vm: &mut Vm, forms: Value) -> (Vec<String>, Vec<String>, Vec<String
     let heap = &vm.world.heap;
     let mut names = FxHashSet::default();
     let mut defined = FxHashSet::default();
+    let mut unbound = None;
     match core {
         Some(core) => {
+            unbound = check::unbound(vm, &core);
             let is_system = |name: Symbol| vm.world.environments.system_cell(name).is_some();
             defined = global_names(heap, &core, &is_system, &mut names);
         }
@@ -344,7 +350,13 @@ fn mentioned(vm: &mut Vm, forms: Value) -> (Vec<String>, Vec<String>, Vec<String
         names.sort();
         names
     };
-    (list(&mut names.iter().filter(|s| !defined.contains(*s))), list(&mut names.iter()), list(&mut defined.iter()))
+    Names {
+        mentioned: list(&mut names.iter().filter(|s| !defined.contains(*s))),
+        used: list(&mut names.iter()),
+        defined: list(&mut defined.iter()),
+        unbound,
+        ..Names::default()
+    }
 }
 
 /// Collects global names that are used, and gives those that are defined. Symbols of quoted data count,

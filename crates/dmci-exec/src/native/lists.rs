@@ -91,6 +91,13 @@ pub(super) struct Direct {
     code: Compiled,
 }
 
+impl Direct {
+    /// Lanes of a block.
+    pub fn block(&self) -> usize {
+        self.code.lanes
+    }
+}
+
 impl Plan {
     /// Code for the layout of these leaves, and the lists that it reads: what was made first stays.
     pub(super) fn direct_code<'l>(

@@ -5,7 +5,7 @@ use super::emit::MOST_LISTS;
 use super::encode::Vectors;
 use super::lists::{Direct, Lists};
 use super::lower::has_kernel;
-use crate::block::{Frame, Leaves, STAYED, WORKSPACE, WORTH_A_THREAD, Which, Workspace};
+use crate::block::{Frame, Leaves, STAYED, WORKSPACE, Which, Workspace};
 use crate::loops::all_stayed;
 use crate::plan::{Code, LoopStep, Plan, Step};
 use crate::target::Target;
@@ -26,12 +26,6 @@ const BLOCK_WORDS: usize = 1 << 15;
 /// Lanes of a block at least, however many rows it has: calls must pay. Kernels on tensors have enough to do with few.
 const LEAST: usize = 32;
 const LEAST_DENSE: usize = 8;
-
-/// Lanes that go to one thread together.
-const PART: usize = 32;
-
-/// Pieces for each thread, so that one which is held up leaves some of them to others.
-const PIECES: usize = 4;
 
 /// Costs in units of a step of the interpreter on few lanes, some 12 ns: a kernel of many instructions, and the
 /// instructions that it becomes; writing an instruction for a vector; what the system takes for executable memory.
@@ -253,60 +247,57 @@ impl Plan {
         target: Target<'_>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) -> bool {
-        let pieces = match threads {
-            2.. if self.work() * lanes <= WORTH_A_THREAD => 1,
-            // There are no more threads that could take them.
-            2.. if rayon::current_num_threads() <= threads => PIECES * threads,
-            _ => threads,
-        };
         let mut lists: Lists<'_> = [&[]; MOST_LISTS];
         if lanes > FEW
             && (self.native.direct.get().is_some() || self.pays(lanes))
             && let Some(direct) = self.direct_code(leaves, &target, &mut lists)
         {
-            self.run_range(Way::Lists(direct, &lists), (0, lanes), leaves, pieces, target, left);
+            self.run_range((Way::Lists(direct, &lists), direct.block()), lanes, leaves, threads, target, left);
             return true;
         }
         let Some(code) = self.code_for(lanes) else { return false };
-        self.run_range(Way::Rows(code), (0, lanes), leaves, pieces, target, left);
+        self.run_range((Way::Rows(code), code.lanes), lanes, leaves, threads, target, left);
         true
     }
 
     fn run_range(
         &self,
-        way: Way<'_>,
-        (first, lanes): (usize, usize),
+        (way, block): (Way<'_>, usize),
+        lanes: usize,
         leaves: &impl Leaves,
-        pieces: usize,
-        mut target: Target<'_>,
+        threads: usize,
+        target: Target<'_>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) {
-        if pieces > 1 && lanes >= 2 * PART {
-            let half = (lanes / 2).next_multiple_of(PART);
-            let (one, other) = target.split(half);
-            let (few, many) = (pieces / 2, pieces - pieces / 2);
-            rayon::join(
-                || self.run_range(way, (first, half), leaves, many, one, left),
-                || self.run_range(way, (first + half, lanes - half), leaves, few, other, left),
-            );
-            return;
-        }
-        WORKSPACE.with_borrow_mut(|workspace| {
-            let code = match way {
-                Way::Rows(code) => code,
+        let cut = |each: usize| target.pieces(lanes, each);
+        self.run_pieces((lanes, block), threads, cut, |(first, lanes, mut target)| {
+            WORKSPACE.with_borrow_mut(|workspace| match way {
+                Way::Rows(code) => self.run_rows(code, workspace, (first, lanes), leaves, &mut target, left),
                 Way::Lists(direct, lists) => {
-                    return self.run_direct((direct, lists), workspace, (first, lanes), leaves, &mut target, left);
+                    self.run_direct((direct, lists), workspace, (first, lanes), leaves, &mut target, left);
                 }
-            };
-            for start in (0..lanes).step_by(code.lanes) {
-                let n = code.lanes.min(lanes - start);
-                let (rows, marks) = self.run_block_code(code, workspace, Which::Range(first + start, n), leaves);
-                target.put(start, |k| &rows[k * code.width..][..n]);
-                if code.guarded {
-                    note_left(marks, first + start, left);
-                }
-            }
+            });
         });
+    }
+
+    /// Runs lanes from the first on, block by block.
+    fn run_rows(
+        &self,
+        code: &Compiled,
+        workspace: &mut Workspace,
+        (first, lanes): (usize, usize),
+        leaves: &impl Leaves,
+        target: &mut Target<'_>,
+        left: &Mutex<Vec<(u32, usize)>>,
+    ) {
+        for start in (0..lanes).step_by(code.lanes) {
+            let n = code.lanes.min(lanes - start);
+            let (rows, marks) = self.run_block_code(code, workspace, Which::Range(first + start, n), leaves);
+            target.put(start, |k| &rows[k * code.width..][..n]);
+            if code.guarded {
+                note_left(marks, first + start, left);
+            }
+        }
     }
 }
 

@@ -397,13 +397,14 @@ impl<'a> Call<'a> {
                 continue;
             }
             let (values, texts) = results.outputs[i * width..(i + 1) * width].split_at(texts);
-            match path.failure(texts) {
-                Some(failure) => self.fail(lane, failure),
-                None => {
-                    self.store(lane, values.iter().map(|&b| f64::from_bits(b)));
-                    self.keep_output(path, lane, texts);
-                }
+            if let Some(failure) = path.failure(texts) {
+                self.fail(lane, failure);
+                continue;
             }
+            self.store(lane, |at, list| {
+                list.iter_mut().zip(&values[at..]).for_each(|(x, &bits)| *x = f64::from_bits(bits));
+            });
+            self.keep_output(path, lane, texts);
         }
         self.batch.work.results = results;
     }
@@ -421,28 +422,28 @@ impl<'a> Call<'a> {
         self.batch.work.left.clear();
         match path.recorded_lane(self.want) {
             Some(results) => {
-                self.store(lane, results.into_iter());
+                self.store(lane, |at, list| list.copy_from_slice(&results[at..][..list.len()]));
                 self.keep_output(path, lane, &path.recorded_output());
             }
             None => self.run_path(path, &[lane]),
         }
     }
 
-    /// Takes the results of a lane: values, first and second derivatives.
-    fn store(&mut self, lane: usize, mut results: impl Iterator<Item = f64>) {
+    /// Has the results of a lane filled in: values, first and second derivatives, each from so many of them on.
+    fn store(&mut self, lane: usize, fill: impl Fn(usize, &mut [f64])) {
         let (outputs, numbers) = (self.model.options.outputs, self.model.numbers);
-        let mut fill = |list: &mut [f64], n: usize| {
+        let Batch { values, gradients, hessians, .. } = &mut *self.batch;
+        let mut at = 0;
+        for (list, n) in [(values, 1), (gradients, numbers), (hessians, numbers * numbers)] {
             if !list.is_empty() {
-                list[lane * n..(lane + 1) * n].iter_mut().for_each(|x| *x = results.next().unwrap_or(f64::NAN));
+                fill(at, &mut list[lane * outputs * n..(lane + 1) * outputs * n]);
+                at += outputs * n;
             }
-        };
-        fill(&mut self.batch.values, outputs);
-        fill(&mut self.batch.gradients, outputs * numbers);
-        fill(&mut self.batch.hessians, outputs * numbers * numbers);
+        }
     }
 
     fn fail(&mut self, lane: usize, failure: Box<Failure>) {
-        self.store(lane, std::iter::empty());
+        self.store(lane, |_, list| list.fill(f64::NAN));
         self.batch.failures.push((lane, failure));
     }
 

@@ -134,7 +134,9 @@ impl Path {
         if saved < WORTH_A_STAGE {
             return false;
         }
-        let (savable, enough) = (&self.savable[want as usize], tape.nodes.len() * REPAYS_STAGES);
+        // Whoever decides about code at the first use does so about stages.
+        let enough = if self.code == Code::WhenItPays { tape.nodes.len() * REPAYS_STAGES } else { 0 };
+        let savable = &self.savable[want as usize];
         let now = savable.load(Ordering::Relaxed);
         if now < enough {
             savable.store(now.saturating_add(saved), Ordering::Relaxed);
