@@ -250,8 +250,8 @@ impl Plan {
             Step::Constant { d, bits } => frame.rows[d as usize * width..][..n].fill(bits),
             Step::Op { op, d, args } => {
                 let (target, others) = Rows::split(frame.rows, d as usize, 1, width);
-                let target = &mut target[..n];
-                op.eval_lanes(target, args.map(|s| &others.rows(s as usize, 1)[..n]));
+                let (target, [a, b, c]) = (&mut target[..n], args);
+                op.eval_lanes(target, [others.row(a, n), others.row(b, n), others.row(c, n)]);
                 self.round(op, target);
             }
             Step::Tensor(t) => self.tensor_step(&self.tensors[t as usize], frame.rows, width, n, frame.scratch),
@@ -355,6 +355,15 @@ impl<'a> Rows<'a> {
                 copy_row(row, self.rows(s as usize, 1));
             }
         }
+    }
+
+    /// The first so many lanes of one row.
+    #[inline(always)]
+    fn row(&self, slot: Slot, lanes: usize) -> &'a [u64] {
+        let slot = slot as usize;
+        let (rows, at) =
+            if slot < self.target { (self.before, slot) } else { (self.after, slot - self.target - self.count) };
+        &rows[at * self.width..][..lanes]
     }
 
     #[inline]

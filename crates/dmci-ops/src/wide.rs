@@ -42,7 +42,7 @@ const NAN: u64 = 0x7FF8_0000_0000_0000;
 impl Op {
     /// The values of many lanes at once: the same function, in a loop that can be vectorised.
     /// Operands beyond the arity are ignored but must be as long as `d`.
-    #[inline]
+    #[inline(always)]
     pub fn eval_lanes(self, d: &mut [u64], args: [&[u64]; MAX_ARITY]) {
         #[cfg(target_arch = "x86_64")]
         if real::has_wide_fma() {

@@ -221,13 +221,14 @@ const SHORT: usize = 600;
 /// Instructions from which on code is long.
 const LONG: usize = 2500;
 
-/// How many vectors an instruction is written for, in code of so many of them, until the best code is known.
+/// How many vectors an instruction is written for, in code of so many of them, until the best code is known. To find
+/// the instructions costs as much as several of these.
 pub(super) fn vectors_written(instructions: usize) -> usize {
     match instructions {
         // Two choices, each in two orders.
         0..SHORT => 12,
         SHORT..LONG => 7,
-        _ => 2,
+        _ => 5,
     }
 }
 
