@@ -125,6 +125,12 @@ impl Staged {
         self.lanes.plan.outputs()
     }
 
+    /// Steps for each set, for each row and for each lane.
+    pub fn work(&self) -> [usize; 3] {
+        let work = |stage: &Option<Stage>| stage.as_ref().map_or(0, |s| s.plan.work());
+        [work(&self.sets), work(&self.rows), self.lanes.plan.work()]
+    }
+
     /// Runs all stages for some lanes, of which there are `rows` to each set.
     pub fn run(
         &self,
