@@ -117,6 +117,10 @@ impl Levenberg {
         let scaled = size(&step);
         self.step = step;
         self.predicted = linear + 2.0 * damping * scaled * scaled;
+        // Nothing holds the step back, and it promises nothing: to try it would tell nothing.
+        if damping == 0.0 && self.predicted <= self.options.loss_tolerance * self.found.loss {
+            self.stopped = Some(Stop::Converged);
+        }
     }
 
     fn trial(&self) -> Vec<f64> {
