@@ -1,11 +1,14 @@
 """A case in JAX over a batch: jit of vmap of value_and_grad, with loops as scans or written out."""
 import math
-import time
+import os
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+
+from lanes import Lanes, Peer, TooLarge, least_time
 
 SCAN, FORI = lax.scan, lax.fori_loop
 
@@ -27,44 +30,37 @@ class WrittenOut:
         lax.scan, lax.fori_loop = SCAN, FORI
 
 
-def near(x, count, first):
-    """As the runner does: lanes that differ a little from each other."""
-    flat = np.ravel(np.asarray(x, float))
-    index = np.arange(count * flat.size, dtype=float) + first
-    fraction = index * 0.6180339887498949
-    return np.tile(flat, count) * (1.0 + 0.01 * (fraction - np.floor(fraction) - 0.5))
+def repeat(step, state, n):
+    return lax.fori_loop(0, n, lambda _, s: step(*s), state)
+
+
+LIBRARY = SimpleNamespace(exp=jnp.exp, sin=jnp.sin, cos=jnp.cos, where=jnp.where, repeat=repeat)
 
 
 # JAX may take so much memory.
 MOST_BYTES = 12 << 30
 
 
-class TooLarge(Exception):
-    """JAX would need too much memory for so many lanes; for how many it would not."""
+class JaxPeer(Peer):
+    version = jax.__version__
 
-    def __init__(self, fitting):
-        super().__init__(f"JAX takes {fitting} lanes")
-        self.fitting = fitting
-
-
-class JaxPeer:
     def __init__(self, case, lanes, real, shared, values):
         self.values = values
-        sets = 1 if shared else lanes
+        numbers = Lanes(case, lanes, shared)
         names, sizes = list(case.params), [np.size(x) for x in case.params.values()]
-        start = np.concatenate([np.ravel(x) for x in case.params.values()])
-        self.params = jnp.asarray(near(start, sets, 0).reshape(sets, -1), real)
-        self.inputs = {n: jnp.asarray(near(x, lanes, 1).reshape((lanes, *np.shape(x))), real)
-                       for n, x in case.inputs.items()}
+        self.params = jnp.asarray(numbers.params, real)
+        self.inputs = {n: jnp.asarray(x, real) for n, x in numbers.inputs.items()}
 
         def function(flat, inputs):
             params, at = {}, 0
             for name, size in zip(names, sizes):
                 params[name] = flat[at:at + size].reshape(np.shape(case.params[name]))
                 at += size
-            return case.function(params, {**inputs, **case.fixed})
+            return case.function(LIBRARY, params, {**inputs, **case.fixed})
 
-        if shared:
+        if case.batched:
+            self.batched = lambda params, _: case.batched(params)[0] if values else case.batched(params)
+        elif shared:
             total = lambda flat, inputs: jax.vmap(function, (None, 0))(flat, inputs).sum()
             one = total if values else jax.value_and_grad(total)
             self.batched = lambda params, inputs: one(params[0], inputs)
@@ -99,13 +95,15 @@ class JaxPeer:
     def time(self, seconds, form=None):
         """The least nanoseconds of a call."""
         call = self.forms[form or self.form]
-        least, end, calls = math.inf, time.perf_counter() + seconds, 1
-        while time.perf_counter() < end:
-            start = time.perf_counter_ns()
-            for _ in range(calls):
-                out = call(self.params, self.inputs)
-            jax.block_until_ready(out)
-            each = (time.perf_counter_ns() - start) / calls
-            least = min(least, each)
-            calls = int(min(1e4, max(1, seconds * 1e8 / each)))
-        return least
+        return least_time(lambda: call(self.params, self.inputs), jax.block_until_ready, seconds)
+
+    @staticmethod
+    def forget():
+        jax.clear_caches()
+
+
+def prepare(threads, single):
+    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=" + ("false" if threads == 1 else "true")
+    jax.config.update("jax_enable_x64", not single)
+    jax.config.update("jax_platforms", "cpu")
+    return JaxPeer
