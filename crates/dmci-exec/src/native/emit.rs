@@ -1,5 +1,6 @@
 //! Instructions as bytes, with the registers that their values have.
 
+use super::again::Again;
 use super::cold::Cold;
 use super::encode::*;
 use super::extended::{LOAD_MASK, MERGE, STORE_MASK};
@@ -43,6 +44,7 @@ pub(super) struct Emitter<'a> {
     pub(super) masks: Masks,
     /// The next use of each value.
     pub(super) next: Vec<u32>,
+    pub(super) again: Again,
     pub(super) free_spills: Vec<u32>,
     pub(super) spills: u32,
     pub(super) cold: Vec<(usize, usize, Cold)>,
@@ -89,6 +91,7 @@ impl<'a> Emitter<'a> {
             free: 0,
             masks: Masks::new(values),
             next: vec![NO_USE; values],
+            again: Again::new(builder),
             free_spills: Vec::new(),
             spills: 0,
             cold: Vec::new(),
@@ -157,7 +160,9 @@ impl<'a> Emitter<'a> {
     pub(super) fn straight_line(&mut self, instructions: &[Instruction]) {
         self.free = self.all_groups();
         self.held = [NONE; 32];
+        self.again.allowed = self.wide == Vectors::Whole;
         self.line(instructions, &[]);
+        self.again.allowed = false;
         self.forget_line(instructions, &[]);
     }
 
@@ -195,6 +200,7 @@ impl<'a> Emitter<'a> {
             for (k, v) in instruction.operands.iter().enumerate().filter(|(_, v)| **v != NONE) {
                 self.next[v.0 as usize] = later[i][k];
             }
+            self.make_operands_again(instruction);
             self.instruction(instruction);
             // Only now: nothing may go to memory that this instruction has read.
             for v in instruction.operands.iter().filter(|v| **v != NONE) {
@@ -492,7 +498,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Registers for a value, which begin with what is somewhere else.
-    fn copied(&mut self, v: Value, operands: &[Value], from: [Place; 4]) -> u8 {
+    pub(super) fn copied(&mut self, v: Value, operands: &[Value], from: [Place; 4]) -> u8 {
         let group = self.take(v, self.mask_of(operands));
         for (copy, &from) in from.iter().enumerate().take(self.interleave) {
             self.code.vector(LOAD, self.register(group, copy), 0, from, None);

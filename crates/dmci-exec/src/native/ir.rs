@@ -110,6 +110,8 @@ pub(super) enum Home {
     Constant(u32),
     Row(u32),
     Spill(u32),
+    /// It is made again from its operands.
+    Again,
 }
 
 /// Instructions under construction.

@@ -53,7 +53,7 @@ impl Emitter<'_> {
             },
             Home::Spill(s) => at(RBP, SPILLS_AT + s as usize * self.wide.bytes() * self.interleave),
             // Every value that is used was made before.
-            Home::Nowhere => at(RBP, 0),
+            Home::Nowhere | Home::Again => at(RBP, 0),
         }
     }
 
@@ -98,7 +98,11 @@ impl Emitter<'_> {
         if self.free & !keep == 0
             && let Some(victim) = self.victim(keep)
         {
-            self.spill(victim);
+            if self.can_be_made_again(victim) {
+                self.leave_to_be_made_again(victim);
+            } else {
+                self.spill(victim);
+            }
         }
         let free = self.free & !keep;
         let wanted = self.wanted.iter().find(|(value, group)| *value == v && free >> group & 1 == 1);
