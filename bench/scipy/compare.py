@@ -1,8 +1,8 @@
 """Our fits beside scipy.optimize: the same problems, the same starts, mean squared errors and times.
 
 SciPy gets what a user writes: a Python function of the parameters (vectorised with NumPy for the NIST
-problems), and derivatives by its own differences. Times are of one fit in a running process, for us
-including reading, checking and recording the program.
+problems), and derivatives by its own differences. Times are the least of three fits in a running process, for us
+including reading, checking and recording the program, which is done anew for each.
 """
 
 import json
@@ -20,6 +20,7 @@ from scipy.optimize import least_squares, minimize
 
 
 LONGEST = 20.0  # seconds of one fit of SciPy
+ROUNDS = 3
 
 
 class Endless(BaseException):
@@ -94,6 +95,14 @@ def safely(function):
 
 
 def with_scipy(kind, model, y, starts):
+    """The loss, which is the same in every round, and the least time."""
+    rounds = [one_fit(kind, model, y, starts)]
+    while len(rounds) < ROUNDS and rounds[-1][1] < LONGEST / 4:
+        rounds.append(one_fit(kind, model, y, starts))
+    return rounds[0][0], min(seconds for _, seconds in rounds)
+
+
+def one_fit(kind, model, y, starts):
     safe = safely(model)
     residuals = lambda p: (lambda v: np.full(len(y), 1e150) if v is None else v - y)(safe(p))
     began = time.perf_counter()
@@ -123,7 +132,9 @@ def main():
     cases = [c for c in cases if c[1].startswith(only)]
     target = {"nist": "y", "corpus": "measured-value"}
     lines = [json.dumps(dict(text=t, columns=c, target=target[g], optimizer="auto")) for g, _, t, c, _, _ in cases]
-    ours = [json.loads(l) for l in subprocess.run([batch], input="\n".join(lines), capture_output=True, text=True).stdout.splitlines()]
+    answers = subprocess.run([batch], input="\n".join(lines * ROUNDS), capture_output=True, text=True).stdout.splitlines()
+    rounds = [[json.loads(l) for l in answers[r * len(lines):(r + 1) * len(lines)]] for r in range(ROUNDS)]
+    ours = [min(of_case, key=lambda answer: answer["seconds"]) for of_case in zip(*rounds)]
     print(f"SciPy {scipy.__version__}, NumPy {np.__version__}, {len(cases)} cases")
     print(f"{'case':34} {'our loss':>12} {'lsq loss':>12} {'L-BFGS-B':>12} {'our ms':>9} {'lsq ms':>9} {'L-B ms':>9}")
     ratios, worse, failed = [], [], []

@@ -4,8 +4,8 @@ use crate::loops::LoopSpace;
 use crate::native::{Compiled, NativeSpace};
 use crate::plan::{Plan, Slot, Step, TensorKind, TensorStep};
 use dmci_ops::linalg::Scratch;
-use dmci_ops::op::{canonical, single};
-use dmci_ops::{Layout, Op, Tensor, Type, copy_row};
+use dmci_ops::op::canonical;
+use dmci_ops::{Layout, Op, Tensor, Type, copy_row, round_lanes};
 use std::cell::RefCell;
 
 /// Lanes that are worked on together: few enough that the live rows stay in cache.
@@ -215,7 +215,7 @@ impl Plan {
                         let row = &mut rows[(d as usize + e) * width..][..n];
                         leaves.fill(Which::List(which), first as usize + e, row);
                         if real && self.single {
-                            row.iter_mut().for_each(|bits| *bits = single(*bits));
+                            round_lanes(row);
                         } else if real {
                             row.iter_mut().for_each(|bits| *bits = canonical(*bits));
                         }
@@ -278,7 +278,7 @@ impl Plan {
 
     fn round(&self, op: Op, target: &mut [u64]) {
         if self.single && op.result() == Type::Real {
-            target.iter_mut().for_each(|bits| *bits = single(*bits));
+            round_lanes(target);
         }
     }
 

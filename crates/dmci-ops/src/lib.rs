@@ -21,3 +21,4 @@ mod wide;
 pub use kernel::{Kernel, Layout, NONE, Tensor, copy_row};
 pub use op::{Build, INT_LIMIT, MAX_ARITY, Op, Type};
 pub use shape::Shape;
+pub use wide::round_lanes;

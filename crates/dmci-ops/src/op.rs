@@ -106,6 +106,7 @@ pub fn canonical(bits: u64) -> u64 {
 }
 
 /// A real result rounded to single precision.
+#[inline]
 pub fn single(bits: u64) -> u64 {
     real(r(bits) as f32 as f64)
 }

@@ -1,7 +1,7 @@
 //! Loops over lanes, compiled for what the processor has.
 
 use crate::arith::{Hard, Scalar};
-use crate::op::{MAX_ARITY, Op};
+use crate::op::{MAX_ARITY, Op, single};
 use crate::real::{self, kernel};
 
 macro_rules! functions {
@@ -34,6 +34,22 @@ functions! {
     exp(x) expm1(x) log(x) log1p(x) sin(x) cos(x) tan(x) sinh(x) cosh(x) tanh(x) sigmoid(x) softplus(x) pow(x, y)
     log2(x) log10(x) asin(x) acos(x) atan(x) atan2(y, x) asinh(x) acosh(x) atanh(x) cbrt(x) hypot(x, y)
     erf(x) erfc(x) gamma(x) lgamma(x) digamma(x) polygamma(x, n)
+}
+
+/// Rounds the reals of many lanes to single precision.
+pub fn round_lanes(row: &mut [u64]) {
+    #[cfg(target_arch = "x86_64")]
+    if real::has_wide_fma() {
+        // SAFETY: the processor has what the function was compiled for.
+        return unsafe { round_wide(row) };
+    }
+    row.iter_mut().for_each(|bits| *bits = single(*bits));
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn round_wide(row: &mut [u64]) {
+    row.iter_mut().for_each(|bits| *bits = single(*bits));
 }
 
 /// Not a number, as operations give it.

@@ -27,7 +27,7 @@ extern "sysv64" fn call_operation(d: *mut u64, a: *const u64, b: *const u64, c: 
     };
     op.eval_lanes(d, args);
     if single && op.result() == dmci_ops::Type::Real {
-        d.iter_mut().for_each(|bits| *bits = dmci_ops::op::single(*bits));
+        dmci_ops::round_lanes(d);
     }
 }
 
