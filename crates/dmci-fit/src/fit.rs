@@ -51,14 +51,14 @@ pub struct Progress<'a> {
     /// The optimiser that runs.
     pub optimizer: &'static str,
     stages: &'a [Population],
-    plan: &'a Plan,
+    plan: &'a Plan<'a>,
 }
 
 impl Progress<'_> {
     /// Everything that is needed to go on from here, bit for bit, with [`FitOptions::resume`].
     pub fn snapshot(&self) -> Vec<u8> {
         let stages: Vec<&[Member]> = self.stages.iter().map(|p| &p.members[..]).collect();
-        let fingerprint = self.plan.fingerprint.clone();
+        let fingerprint = self.plan.fingerprint();
         postcard::to_allocvec(&(VERSION, fingerprint, self.plan.start_loss, &self.plan.influence, stages))
             .unwrap_or_default()
     }
@@ -73,8 +73,10 @@ struct Snapshot(u32, String, f64, Vec<bool>, Vec<Vec<Member>>);
 
 /// What does not change in the course of a fit, and what is noticed on the way.
 #[derive(Debug)]
-struct Plan {
-    fingerprint: String,
+struct Plan<'a> {
+    problem: &'a Problem,
+    options: &'a FitOptions,
+    choice: &'a Choice,
     start_loss: f64,
     influence: Vec<bool>,
 }
@@ -91,14 +93,11 @@ pub fn fit(
         Err(report) if is_interruption(&report) => Choice::none(problem),
         choice => choice?,
     };
-    let mut plan = Plan {
-        fingerprint: fingerprint(problem, options, &choice),
-        start_loss: f64::NAN,
-        influence: vec![false; problem.layout.raws],
-    };
+    let influence = vec![false; problem.layout.raws];
+    let mut plan = Plan { problem, options, choice: &choice, start_loss: f64::NAN, influence };
     let mut stages: Vec<Population> = Vec::new();
     if let Some(bytes) = options.resume.as_ref().filter(|_| !choice.is_none()) {
-        stages = resumed(bytes, &choice, &mut plan)?;
+        stages = resumed(bytes, &mut plan)?;
     }
     let mut ended = choice.is_none();
     while !ended {
@@ -111,7 +110,7 @@ pub fn fit(
             let base = best.unwrap_or_else(|| problem.start().to_vec());
             stages.push(Population::new(optimizer, &base, restarts, options.seed));
         }
-        ended = run_stage(problem, options, &mut stages, &mut plan, began, observe);
+        ended = run_stage(&mut stages, &mut plan, began, observe);
     }
     problem.resume();
     if stages.iter().all(|s| s.best().is_none()) {
@@ -167,13 +166,12 @@ fn best_point(stages: &[Population]) -> Option<Vec<f64>> {
 
 /// Runs the last stage until all of its restarts stop; whether the whole fit must end.
 fn run_stage(
-    problem: &Problem,
-    options: &FitOptions,
     stages: &mut [Population],
-    plan: &mut Plan,
+    plan: &mut Plan<'_>,
     began: Instant,
     observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> bool {
+    let (problem, options) = (plan.problem, plan.options);
     let last = stages.len() - 1;
     while stages[last].running() > 0 {
         let Plan { start_loss, influence, .. } = &mut *plan;
@@ -200,7 +198,7 @@ fn run_stage(
         } else {
             None
         };
-        let go_on = observe(&progress(options, stages, plan, evaluations));
+        let go_on = observe(&progress(stages, plan, evaluations));
         if go_on.is_break() || used_up.is_some() {
             stages[last].stop(used_up.unwrap_or(Stop::Interrupted));
             return true;
@@ -209,13 +207,13 @@ fn run_stage(
     false
 }
 
-fn progress<'a>(options: &FitOptions, stages: &'a [Population], plan: &'a Plan, evaluations: usize) -> Progress<'a> {
+fn progress<'a>(stages: &'a [Population], plan: &'a Plan<'a>, evaluations: usize) -> Progress<'a> {
     let stage = &stages[stages.len() - 1];
     let best = stage.best();
     let losses = stages.iter().filter_map(Population::best).map(Member::loss);
     Progress {
         epoch: stage.members.iter().map(|m| m.epochs).max().unwrap_or(0),
-        epochs: options.budget.epochs.unwrap_or(stage.optimizer.epochs()),
+        epochs: plan.options.budget.epochs.unwrap_or(stage.optimizer.epochs()),
         loss: losses.fold(f64::NAN, f64::min),
         rate: best.map_or(f64::NAN, Member::rate),
         running: stage.running(),
@@ -227,28 +225,32 @@ fn progress<'a>(options: &FitOptions, stages: &'a [Population], plan: &'a Plan, 
     }
 }
 
-/// What must agree between a fit and a state that it goes on from.
-fn fingerprint(problem: &Problem, options: &FitOptions, choice: &Choice) -> String {
-    let text = format!(
-        "{} {} {:?} {:?} {} {:?} {:?} {:?}",
-        crate::hash::of_text(&problem.program.text),
-        problem.fingerprint(),
-        choice.stages,
-        options.budget,
-        options.seed,
-        problem.targets,
-        problem.loss,
-        problem.start(),
-    );
-    crate::hash::of_text(&text)
+impl Plan<'_> {
+    /// What must agree between a fit and a state that it goes on from.
+    fn fingerprint(&self) -> String {
+        let Plan { problem, options, choice, .. } = self;
+        let text = format!(
+            "{} {} {:?} {:?} {} {:?} {:?} {:?}",
+            crate::hash::of_text(&problem.program.text),
+            problem.fingerprint(),
+            choice.stages,
+            options.budget,
+            options.seed,
+            problem.targets,
+            problem.loss,
+            problem.start(),
+        );
+        crate::hash::of_text(&text)
+    }
 }
 
-fn resumed(bytes: &[u8], choice: &Choice, plan: &mut Plan) -> Result<Vec<Population>, Report> {
+fn resumed(bytes: &[u8], plan: &mut Plan<'_>) -> Result<Vec<Population>, Report> {
     let wrong = |message: &str, help: &str| Report::of(*Diagnostic::error("E0905", message.to_string()).help(help));
     let snapshot: Snapshot = postcard::from_bytes(bytes)
         .map_err(|_| wrong("the checkpoint is damaged", "start the fit again without --resume"))?;
     let Snapshot(version, fingerprint, start_loss, influence, stages) = snapshot;
-    if version != VERSION || fingerprint != plan.fingerprint || stages.len() > choice.stages.len() {
+    let choice = plan.choice;
+    if version != VERSION || fingerprint != plan.fingerprint() || stages.len() > choice.stages.len() {
         let message = "the checkpoint belongs to another fit: program, data or options differ";
         return Err(wrong(message, "give the same program, data and options as before, or remove --resume"));
     }
