@@ -17,6 +17,12 @@ use std::sync::Mutex;
 const BLOCK: usize = 256;
 const BLOCK_WITHOUT_ROWS: usize = 2048;
 
+/// Lanes from which on it pays to begin where vectors in lists do not lie across lines of the cache.
+const WORTH_ALIGNING: usize = 1 << 14;
+
+/// Numbers of a line of the cache.
+const LINE: usize = 8;
+
 /// Which list a leaf is in, and which of the numbers of a lane it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
@@ -135,8 +141,15 @@ impl Plan {
         if marks.len() < code.lanes {
             marks.resize(code.lanes, STAYED);
         }
-        for start in (0..lanes).step_by(code.lanes) {
-            let n = code.lanes.min(lanes - start);
+        let apart = match lanes {
+            WORTH_ALIGNING.. => until_aligned(layout, lists, first, target),
+            _ => 0,
+        };
+        let mut next = 0;
+        while next < lanes {
+            let start = next;
+            let n = if start < apart { apart } else { code.lanes.min(lanes - start) };
+            next += n;
             let padded = code.padded(n);
             if code.rows > 0 {
                 for leaf in (0..layout.spots.len()).filter(|&leaf| layout.spots[leaf].is_none()) {
@@ -195,6 +208,22 @@ impl Plan {
             }
         }
     }
+}
+
+/// After how many lanes most numbers are in lists that begin with a line of the cache there.
+fn until_aligned(layout: &Layout, lists: &[&[f64]], first: usize, target: &mut Target<'_>) -> usize {
+    let sources = lists.iter().take(layout.sources).zip(&layout.strides);
+    let sources = sources.map(|(list, &stride)| list.as_ptr() as usize / 8 + first * stride as usize);
+    let results = target.lists_from(0, 1).map(|list| list.as_ptr() as usize / 8);
+    let mut numbers = [0; LINE];
+    for (begin, &stride) in sources.chain(results).zip(&layout.strides) {
+        for (apart, numbers) in numbers.iter_mut().enumerate() {
+            let aligned = (begin + apart * stride as usize).is_multiple_of(LINE);
+            *numbers += if aligned { stride } else { 0 };
+        }
+    }
+    // The first of those that are equally good.
+    (0..LINE).rev().max_by_key(|&apart| numbers[apart]).unwrap_or(0)
 }
 
 fn run(code: &Compiled, rows: &mut Words, from: usize, lanes: usize, marks: &mut [u32], spills: &mut Words) {
