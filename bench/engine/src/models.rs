@@ -78,6 +78,8 @@ fn main() {
         0 => vec![20, 256, 4096],
         rows => vec![rows],
     };
+    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be made");
+    let pools = [pool(1), pool(2)];
     println!("{models} models of 20 nodes, values and gradients; microseconds for a model\n");
     println!("{:>6} {:>10} {:>10} {:>10} {:>7}", "rows", "", "1 thread", "2 threads", "ratio");
     for rows in rows {
@@ -85,8 +87,7 @@ fn main() {
         let (mut new, mut later) = ([f64::INFINITY; 2], [f64::INFINITY; 2]);
         let mut sums = [0.0; 2];
         for _ in 0..ROUNDS {
-            for threads in [1, 2] {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be made");
+            for (pool, threads) in pools.iter().zip([1, 2]) {
                 let (first, second, sum) = pool.install(|| round(&texts, &column, again));
                 new[threads - 1] = new[threads - 1].min(first / models as f64);
                 later[threads - 1] = later[threads - 1].min(second / models as f64);
@@ -103,13 +104,11 @@ fn main() {
 /// Microseconds for the first evaluation of all models and for later ones, and a sum of all that was found.
 fn round(texts: &[String], column: &[Column], again: usize) -> (f64, f64, f64) {
     let start = Instant::now();
-    let first = |text: &String| {
-        let mut candidate = Candidate::new(text);
-        let sum = candidate.evaluate(column, 0.0);
-        (candidate, sum)
-    };
-    let (mut candidates, mut sums): (Vec<Candidate>, Vec<f64>) = texts.par_iter().map(first).unzip();
+    // Most of what a search proposes is evaluated once and given up.
+    let found = |text: &String| Candidate::new(text).evaluate(column, 0.0);
+    let mut sums: Vec<f64> = texts.par_iter().map(found).collect();
     let new = start.elapsed();
+    let mut candidates: Vec<Candidate> = texts.par_iter().map(|text| Candidate::new(text)).collect();
     // Code is made when a model has been used enough.
     let mut evaluate = || {
         candidates.par_iter_mut().zip(&mut sums).for_each(|(c, sum)| {
