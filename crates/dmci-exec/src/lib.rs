@@ -17,5 +17,5 @@ mod words;
 pub use block::{Leaves, List, Results, STAYED, Which, by_set};
 pub use plan::{Code, Plan};
 pub use stage::{StageResults, Staged, work_by_axes};
-pub use sum::{RowSum, sum_rows};
+pub use sum::{ACCUMULATORS, CHUNK, ColumnSpace, ColumnTree, RowSum, sum_columns, sum_rows};
 pub use target::Target;

@@ -6,6 +6,10 @@
 //! pairs of neighbours, level by level, with an odd one carried up. The result is a function of the
 //! rows and their number only: not of how lanes were grouped, of calls, or of threads.
 
+mod columns;
+
+pub use columns::{ColumnSpace, ColumnTree, sum_columns};
+
 /// Rows of a chunk.
 pub const CHUNK: usize = 1024;
 

@@ -1,10 +1,6 @@
 //! Weighted sums of the gradients of rows, all derivatives at once, in the order of [`dmci_exec::sum_rows`].
 
-use dmci_exec::sum_rows;
-
-/// Rows of a chunk and accumulators, as that order defines them.
-const CHUNK: usize = 1024;
-const ACCUMULATORS: usize = 16;
+use dmci_exec::{ACCUMULATORS, CHUNK, ColumnTree, sum_rows};
 
 /// The sum of the terms of rows: what [`dmci_exec::sum_rows`] gives, bit for bit, with less work for few rows.
 pub fn sum_terms(terms: impl ExactSizeIterator<Item = f64>) -> f64 {
@@ -42,8 +38,8 @@ pub fn sum_gradients(weights: &[f64], gradients: &[f64], n: usize, space: &mut V
 pub fn sum_chosen<'a>(rows: impl Iterator<Item = (f64, &'a [f64])>, n: usize, space: &mut Vec<f64>) {
     space.clear();
     space.resize(ACCUMULATORS * n, 0.0);
-    // Sums of complete subtrees: level k has one if bit k of the number of chunks is set.
-    let mut levels: Vec<Vec<f64>> = Vec::new();
+    let mut tree = ColumnTree::default();
+    tree.start(n);
     let mut count = 0;
     for (weight, gradient) in rows {
         if weight != 0.0 {
@@ -52,21 +48,10 @@ pub fn sum_chosen<'a>(rows: impl Iterator<Item = (f64, &'a [f64])>, n: usize, sp
         }
         count += 1;
         if count % CHUNK == 0 {
-            carry(&mut levels, space, count / CHUNK - 1, n);
+            tree.push(space);
         }
     }
-    let mut first = count % CHUNK == 0;
-    combine(space, used(count % CHUNK), n);
-    let chunks = count / CHUNK;
-    for (_, left) in levels.iter().enumerate().filter(|(level, _)| chunks >> level & 1 == 1) {
-        let total = space.iter_mut().zip(left);
-        if first {
-            total.for_each(|(total, left)| *total = *left);
-        } else {
-            total.for_each(|(total, left)| *total += left);
-        }
-        first = false;
-    }
+    tree.finish(space, used(count % CHUNK), count % CHUNK != 0);
 }
 
 /// The same for few derivatives, whose number the compiler knows, and less than a chunk of rows.
@@ -94,31 +79,6 @@ fn sum_few<const N: usize>(weights: &[f64], gradients: &[f64], space: &mut Vec<f
 /// negative zero, so leaving them out changes no bit.
 fn used(rows: usize) -> usize {
     rows.clamp(1, ACCUMULATORS).next_power_of_two()
-}
-
-/// Puts a finished chunk into the tree over those before it.
-fn carry(levels: &mut Vec<Vec<f64>>, accumulators: &mut [f64], before: usize, n: usize) {
-    combine(accumulators, ACCUMULATORS, n);
-    let mut sums = accumulators[..n].to_vec();
-    accumulators.fill(0.0);
-    let mut level = 0;
-    while before >> level & 1 == 1 {
-        sums.iter_mut().zip(&levels[level]).for_each(|(sum, other)| *sum += other);
-        level += 1;
-    }
-    match levels.get_mut(level) {
-        Some(place) => *place = sums,
-        None => levels.push(sums),
-    }
-}
-
-/// The first accumulators of a chunk, combined by halves into the first.
-fn combine(accumulators: &mut [f64], mut width: usize, n: usize) {
-    while width > 1 {
-        width /= 2;
-        let (low, high) = accumulators.split_at_mut(width * n);
-        low.iter_mut().zip(high).for_each(|(a, b)| *a += *b);
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Sums over rows: what a fit needs of a batch.
 
 use super::{Batch, Model};
-use dmci_exec::sum_rows;
+use dmci_exec::{ColumnSpace, sum_columns};
 
 /// Sums over the rows of each parameter set.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -10,6 +10,7 @@ pub struct Sums {
     pub values: Vec<f64>,
     /// Their derivatives by the parameters; empty if the batch has none.
     pub gradients: Vec<f64>,
+    space: ColumnSpace,
 }
 
 impl Model {
@@ -17,15 +18,14 @@ impl Model {
     /// lane has NaN.
     pub fn sum(&self, batch: &Batch, rows: usize, sums: &mut Sums) {
         let outputs = self.options.outputs;
-        let each = |list: &[f64], width: usize, out: &mut Vec<f64>| {
+        let Sums { values, gradients, space } = sums;
+        let mut each = |list: &[f64], width: usize, out: &mut Vec<f64>| {
             out.clear();
             if width > 0 && rows > 0 {
-                for set in list.chunks(rows * width) {
-                    out.extend((0..width).map(|k| sum_rows(set[k..].iter().step_by(width).copied())));
-                }
+                list.chunks(rows * width).for_each(|set| sum_columns(set, width, space, out));
             }
         };
-        each(&batch.values, outputs, &mut sums.values);
-        each(&batch.gradients, outputs * self.numbers, &mut sums.gradients);
+        each(&batch.values, outputs, values);
+        each(&batch.gradients, outputs * self.numbers, gradients);
     }
 }
