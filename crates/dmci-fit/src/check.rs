@@ -15,7 +15,8 @@ impl Problem {
     pub fn check_start(&self) -> Result<(), Report> {
         // Some rows first: a program that always fails must not be walked for each of them.
         self.check_groups(|rows| &rows[..rows.len().min(SOME)])?;
-        if self.known(&self.start)?.evaluation.is_finite() {
+        let known = self.known(&self.start)?;
+        if known.evaluation.is_finite() && known.predictions.iter().all(|y| y.is_finite()) {
             return Ok(());
         }
         self.check_groups(|rows| &rows[rows.len().min(SOME)..])
