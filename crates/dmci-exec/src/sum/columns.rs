@@ -109,9 +109,10 @@ mod tests {
                 let list: Vec<f64> = (0..rows * width).map(term).collect();
                 let mut sums = Vec::new();
                 sum_columns(&list, width, &mut space, &mut sums);
-                for k in 0..width {
+                assert_eq!(sums.len(), width);
+                for (k, sum) in sums.iter().enumerate() {
                     let alone = sum_rows(list.iter().skip(k).step_by(width).copied());
-                    assert_eq!(sums[k].to_bits(), alone.to_bits(), "{rows} rows, column {k} of {width}");
+                    assert_eq!(sum.to_bits(), alone.to_bits(), "{rows} rows, column {k} of {width}");
                 }
             }
         }
