@@ -3,7 +3,9 @@
 //! Every case is warmed up, so that the system is loaded, plans are made and memory is there, and then done
 //! once more between two calls of [`mark`]. Prints the names of the cases, in order.
 
-use dmci::{Batch, Column, Datum, GradOptions, Interpreter, Mode, Model, ModelOptions, Program, RunOptions, Want};
+use dmci::{
+    Batch, Code, Column, Datum, GradOptions, Interpreter, Mode, Model, ModelOptions, Program, RunOptions, Want,
+};
 use std::hint::black_box;
 
 type Failure = Box<dyn std::error::Error>;
@@ -66,11 +68,16 @@ struct Lanes {
 }
 
 impl Lanes {
-    fn model(&self) -> Model {
+    fn model(&self, code: Code) -> Model {
         let run = options(Mode::Dmci, &self.fixed);
         let names: Vec<&str> = self.params.iter().map(|(name, _)| *name).collect();
         let inputs: Vec<&str> = self.inputs.iter().map(|(name, _)| *name).collect();
-        Model::new(self.program.clone(), &names, &inputs, ModelOptions { run, threads: 1, ..ModelOptions::default() })
+        Model::new(
+            self.program.clone(),
+            &names,
+            &inputs,
+            ModelOptions { run, threads: 1, code, ..ModelOptions::default() },
+        )
     }
 
     /// Parameters and columns, in which lanes differ a little.
@@ -87,13 +94,13 @@ impl Lanes {
     /// The first call: a recording, and whatever is made of it.
     fn first(self) -> Work {
         let (params, columns) = self.data();
-        Box::new(move || evaluate(&self.model(), &mut Batch::default(), &params, &columns))
+        Box::new(move || evaluate(&self.model(Code::WhenItPays), &mut Batch::default(), &params, &columns))
     }
 
-    /// Later calls.
+    /// Later calls, by machine code, whenever that may be made.
     fn again(self) -> Result<Work, Failure> {
         let (params, columns) = self.data();
-        let (model, mut batch) = (self.model(), Batch::default());
+        let (model, mut batch) = (self.model(Code::Always), Batch::default());
         for _ in 0..10 {
             evaluate(&model, &mut batch, &params, &columns)?;
         }

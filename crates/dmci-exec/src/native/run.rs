@@ -55,8 +55,9 @@ pub(crate) struct Native {
 struct Effort {
     /// A run of the interpreter over few lanes.
     run: u64,
-    /// Compiling.
-    compile: u64,
+    /// Compiling for few lanes, and for many.
+    few: u64,
+    many: u64,
 }
 
 impl Native {
@@ -108,21 +109,22 @@ impl Plan {
         if native.when == Code::Never || lanes == 0 || !has_wide_fma() {
             return false;
         }
-        let Effort { run, compile } = *native.effort.get_or_init(|| self.effort());
+        let Effort { run, few, many } = *native.effort.get_or_init(|| self.effort());
         // Each step costs a call of the interpreter and something for each lane.
         let work = run.saturating_mul(1 + lanes as u64 / 32);
         let before = native.work.fetch_add(work, Ordering::Relaxed);
         // How often a loop runs nobody knows, and its code is short.
         matches!(native.when, Code::Always | Code::AlwaysNarrow)
             || !self.loops.is_empty()
-            || before.saturating_add(work) >= compile
+            || before.saturating_add(work) >= if lanes <= FEW { few } else { many }
     }
 
     fn effort(&self) -> Effort {
         let kernels = self.steps.iter().filter(|s| matches!(s, Step::Op { op, .. } if has_kernel(*op))).count() as u64;
         let instructions = self.steps.len() as u64 + KERNEL_INSTRUCTIONS * kernels;
-        let compile = COMPILE_INSTRUCTION * instructions * vectors_written(instructions as usize) as u64;
-        Effort { run: self.work() as u64 + KERNEL_STEP * kernels, compile: COMPILE_PLAN + compile }
+        let compile = |vectors: usize| COMPILE_PLAN + COMPILE_INSTRUCTION * instructions * vectors as u64;
+        let run = self.work() as u64 + KERNEL_STEP * kernels;
+        Effort { run, few: compile(1), many: compile(vectors_written(instructions as usize)) }
     }
 
     fn compile(&self, few: bool) -> Option<Compiled> {
