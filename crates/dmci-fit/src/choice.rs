@@ -5,7 +5,7 @@ use crate::fit::FitOptions;
 use crate::member::Member;
 use crate::population::Population;
 use crate::problem::Problem;
-use crate::search::{AdamOptions, CmaOptions, LbfgsOptions, LevenbergOptions, Need, Optimizer, Stop};
+use crate::search::{AdamOptions, CmaOptions, Evaluation, LbfgsOptions, LevenbergOptions, Need, Optimizer, Stop};
 use crate::starts::offset;
 use dmci::Report;
 
@@ -177,17 +177,20 @@ const RESCUE: usize = 8;
 /// exponential has become 0 or a sigmoid 1, everything is flat and nothing is a minimum.
 fn is_lost(problem: &Problem, member: &Member) -> bool {
     let Some((point, _)) = &member.best else { return true };
-    let jacobians = if problem.is_least_squares() {
-        let known = |point: &[f64]| problem.known(point).map(|known| known.evaluation.jacobian.clone());
-        known(problem.start()).and_then(|start| Ok([start, known(point)?]))
+    let n = point.len();
+    let influences = |found: &Evaluation| -> Vec<f64> {
+        let column = |j: usize| found.jacobian.iter().skip(j).step_by(n).fold(0.0, |m: f64, x| m.max(x.abs()));
+        (0..n).map(column).collect()
+    };
+    let found = if problem.is_least_squares() {
+        let known = |point: &[f64]| problem.known(point).map(|known| influences(&known.evaluation));
+        known(problem.start()).and_then(|start| Ok((start, known(point)?)))
     } else {
         let found = problem.evaluate(&[problem.start().to_vec(), point.clone()], Need::Jacobian);
-        found.map(|mut found| [0, 1].map(|at| std::mem::take(&mut found[at].jacobian)))
+        found.map(|found| (influences(&found[0]), influences(&found[1])))
     };
-    let Ok(jacobians) = jacobians else { return false };
-    let n = point.len();
-    let influence = |at: usize, j: usize| jacobians[at].iter().skip(j).step_by(n).fold(0.0, |m: f64, x| m.max(x.abs()));
-    (0..n).any(|j| influence(1, j) < 1e-10 * influence(0, j))
+    let Ok((before, now)) = found else { return false };
+    now.iter().zip(before).any(|(now, before)| *now < 1e-10 * before)
 }
 
 /// A portfolio stops when a stage hardly improves on the ones before.

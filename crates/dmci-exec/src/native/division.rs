@@ -25,6 +25,7 @@ use super::ir::{Action, Builder, DIVIDE, TEST_BITS, Value};
 use dmci_ops::arith::Arith;
 use rustc_hash::FxHashMap;
 use std::arch::x86_64::__cpuid;
+use std::sync::LazyLock;
 
 /// The reciprocal, to fourteen digits.
 const NEARLY_INVERSE: Opcode = Opcode { map: 2, wide: true, ..plain(0x4C) };
@@ -60,8 +61,9 @@ const PER_CYCLE: f64 = 2.0;
 impl Cycles {
     /// Those of this processor: there are two kinds, by how many lanes a multiplication works on.
     fn of_processor() -> Cycles {
-        let is_amd = __cpuid(0).ebx == u32::from_le_bytes(*b"Auth");
-        match is_amd {
+        // In a virtual machine the question takes longer than compiling a short plan.
+        static IS_AMD: LazyLock<bool> = LazyLock::new(|| __cpuid(0).ebx == u32::from_le_bytes(*b"Auth"));
+        match *IS_AMD {
             true => Cycles { division: 9.0, quotient: 14.0, with_inverse: 4.5 },
             false => Cycles { division: 16.0, quotient: 9.5, with_inverse: 3.5 },
         }
