@@ -132,8 +132,10 @@ def main():
     cases = [c for c in cases if c[1].startswith(only)]
     target = {"nist": "y", "corpus": "measured-value"}
     lines = [json.dumps(dict(text=t, columns=c, target=target[g], optimizer="auto")) for g, _, t, c, _, _ in cases]
-    answers = subprocess.run([batch], input="\n".join(lines * ROUNDS), capture_output=True, text=True).stdout.splitlines()
-    rounds = [[json.loads(l) for l in answers[r * len(lines):(r + 1) * len(lines)]] for r in range(ROUNDS)]
+    # The rounds of a case follow on one another, as those of SciPy do.
+    input = "\n".join(line for line in lines for _ in range(ROUNDS))
+    answers = subprocess.run([batch], input=input, capture_output=True, text=True).stdout.splitlines()
+    rounds = [[json.loads(l) for l in answers[r::ROUNDS]] for r in range(ROUNDS)]
     ours = [min(of_case, key=lambda answer: answer["seconds"]) for of_case in zip(*rounds)]
     print(f"SciPy {scipy.__version__}, NumPy {np.__version__}, {len(cases)} cases")
     print(f"{'case':34} {'our loss':>12} {'lsq loss':>12} {'L-BFGS-B':>12} {'our ms':>9} {'lsq ms':>9} {'L-B ms':>9}")

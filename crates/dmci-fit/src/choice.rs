@@ -30,6 +30,8 @@ pub struct Stage {
     pub restarts: usize,
     /// Whether they start around the best point of the stages before, and not around the schema's values.
     pub from_best: bool,
+    /// Whether one good result is enough: then restarts that need far longer are ended.
+    pub race: bool,
 }
 
 /// Optimisers in the order in which they run.
@@ -57,8 +59,9 @@ impl Choice {
     /// The choice for a problem.
     pub fn of(problem: &Problem, options: &FitOptions) -> Result<Choice, Report> {
         let restarts = options.more_restarts + 1;
-        let stage = |optimizer: Optimizer, restarts: usize| Stage { optimizer, restarts, from_best: false };
-        let polish = |optimizer: Optimizer| Stage { optimizer, restarts: 1, from_best: true };
+        let stage =
+            |optimizer: Optimizer, restarts: usize| Stage { optimizer, restarts, from_best: false, race: false };
+        let polish = |optimizer: Optimizer| Stage { optimizer, restarts: 1, from_best: true, race: false };
         let choice = |stages: Vec<Stage>, reason: &str| Choice {
             stages,
             reason: reason.to_string(),
@@ -117,7 +120,8 @@ impl Choice {
                     other => other.clone(),
                 };
                 // The second is run only if the first does not end well.
-                let stages = vec![stage(smooth, restarts), stage(careful, restarts.max(RESCUE))];
+                let rescue = Stage { race: options.more_restarts == 0, ..stage(careful, restarts.max(RESCUE)) };
+                let stages = vec![stage(smooth, restarts), rescue];
                 Ok(choice(stages, reason))
             }
         }
@@ -130,7 +134,7 @@ impl Choice {
             false => Optimizer::Lbfgs(LbfgsOptions::default()),
         };
         Choice {
-            stages: vec![Stage { optimizer, restarts: 1, from_best: false }],
+            stages: vec![Stage { optimizer, restarts: 1, from_best: false, race: false }],
             reason: UNKNOWN.to_string(),
             portfolio: false,
             without_derivative: Vec::new(),

@@ -65,7 +65,7 @@ impl Progress<'_> {
 }
 
 /// The version of snapshots.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// A snapshot that was read.
 #[derive(Deserialize, Serialize)]
@@ -105,7 +105,7 @@ pub fn fit(
             if !choice.goes_on(problem, &stages) {
                 break;
             }
-            let Stage { optimizer, restarts, from_best } = choice.stages[stages.len()].clone();
+            let Stage { optimizer, restarts, from_best, .. } = choice.stages[stages.len()].clone();
             let best = if from_best { best_point(&stages) } else { None };
             let base = best.unwrap_or_else(|| problem.start().to_vec());
             stages.push(Population::new(optimizer, &base, restarts, options.seed));
@@ -189,6 +189,9 @@ fn run_stage(
         if done.is_err() {
             stages[last].stop(Stop::Interrupted);
             return true;
+        }
+        if plan.choice.stages[last].race {
+            stages[last].end_race();
         }
         let evaluations = stages.iter().map(Population::evaluations).sum();
         let used_up = if options.time.is_some_and(|limit| began.elapsed() >= limit) {

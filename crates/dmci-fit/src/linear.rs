@@ -172,6 +172,28 @@ impl Factored {
         dot(&w, &w)
     }
 
+    /// The solution `x` of `(A' A + D D) x = b`, with the dampings of a solution that is known.
+    pub fn solve_normal(&self, known: &Damped, right: &[f64]) -> Vec<f64> {
+        let n = self.n;
+        let tiny = self.negligible();
+        let divided = |x: f64, k: usize| {
+            let diagonal = known.s[k * n + k];
+            if diagonal.abs() > tiny { x / diagonal } else { 0.0 }
+        };
+        let mut w: Vec<f64> = self.order.iter().map(|&j| right[j]).collect();
+        for k in 0..n {
+            let above: f64 = (0..k).map(|i| known.s[i * n + k] * w[i]).sum();
+            w[k] = divided(w[k] - above, k);
+        }
+        for k in (0..n).rev() {
+            let rest: f64 = (k + 1..n).map(|i| known.s[k * n + i] * w[i]).sum();
+            w[k] = divided(w[k] - rest, k);
+        }
+        let mut x = vec![0.0; n];
+        self.order.iter().zip(w).for_each(|(&j, found)| x[j] = found);
+        x
+    }
+
     /// The inverse of `A' A`; none if its columns depend on each other.
     pub fn covariance(&self) -> Option<Vec<f64>> {
         let n = self.n;

@@ -59,6 +59,15 @@ impl Population {
         self.members.iter_mut().filter(|m| m.stopped.is_none()).for_each(|m| m.stopped = Some(why));
     }
 
+    /// Ends restarts that run far longer than the best one took to converge.
+    pub fn end_race(&mut self) {
+        let Some(best) = self.best().filter(|m| m.stopped == Some(Stop::Converged)) else { return };
+        let longest = 2 * best.epochs + 20;
+        if self.members.iter().map(|m| m.epochs).max() > Some(longest) {
+            self.stop(Stop::Overtaken);
+        }
+    }
+
     /// One round of questions and answers for everybody who has not stopped. `see` sees every answer.
     /// Fails if the run was cancelled; then nobody was told anything.
     pub fn round(

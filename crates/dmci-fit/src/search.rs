@@ -4,6 +4,8 @@
 
 mod adam;
 mod cma;
+mod curvature;
+
 mod descent;
 mod differential;
 mod evolution;
@@ -84,6 +86,8 @@ pub enum Stop {
     Epochs,
     /// The loss that was asked for is reached.
     Target,
+    /// A better restart had converged long before.
+    Overtaken,
     /// Every step, however short, led to a loss that is not finite.
     Stuck,
     /// All evaluations were used.
@@ -103,6 +107,7 @@ impl Stop {
             Stop::Flat => "flat",
             Stop::Epochs => "epochs",
             Stop::Target => "target",
+            Stop::Overtaken => "overtaken",
             Stop::Stuck => "stuck",
             Stop::Evaluations => "evaluations",
             Stop::Time => "time",
@@ -118,6 +123,7 @@ impl Stop {
             Stop::Flat => "the gradient is 0",
             Stop::Epochs => "all epochs are used",
             Stop::Target => "the target is reached",
+            Stop::Overtaken => "a better restart had converged long before",
             Stop::Stuck => "every step leads to values that are not finite",
             Stop::Evaluations => "all evaluations are used",
             Stop::Time => "the time is used",

@@ -45,6 +45,19 @@ fn rows(f: impl Fn(f64) -> f64) -> String {
 }
 
 #[test]
+fn one_good_restart_ends_the_search_of_those_that_lost_their_way() {
+    let data = "x,y\n1,109\n2,149\n3,149\n5,191\n7,213\n10,224\n";
+    let problem =
+        problem("(params (a free 1.0) (b free 1.0)) (* a (- 1 (exp (* (- b) x))))", data, "y", Default::default());
+    let fit = run(&problem, &FitOptions::default());
+    assert_eq!(fit.best_restart().stopped, Stop::Converged);
+    assert!((value(&fit, "b") - 0.55).abs() < 0.05, "{}", value(&fit, "b"));
+    let longest = fit.restarts.iter().map(|r| r.epochs).max().unwrap();
+    assert!(longest <= 2 * fit.best_restart().epochs + 21, "{longest} rounds");
+    assert!(fit.restarts.iter().any(|r| r.stopped == Stop::Overtaken));
+}
+
+#[test]
 fn the_example_finds_the_ball_that_was_filmed() {
     let problem = problem(&example("bounce/model.scm"), &example("bounce/data.csv"), "height", Default::default());
     let fit = run(&problem, &FitOptions::default());

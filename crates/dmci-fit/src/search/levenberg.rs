@@ -1,8 +1,10 @@
 //! Levenberg and Marquardt's method for least squares, as Moré (1978) and MINPACK do it: steps by the
-//! Jacobian of the residuals within a region of trust, in units that the columns of the Jacobian give.
+//! Jacobian of the residuals within a region of trust, in units that the columns of the Jacobian give. How the
+//! Jacobian changed along the last step tells how residuals bend, and corrects the next one.
 
+use super::curvature::Curvature;
 use super::{Evaluation, Search, Start, Stop};
-use crate::linear::{Factored, column_lengths, dot, length};
+use crate::linear::{Damped, Factored, column_lengths, dot, length};
 use crate::points::{Asked, Points};
 use dmci_ops::real::sqrt;
 use serde::{Deserialize, Serialize};
@@ -20,7 +22,7 @@ pub struct LevenbergOptions {
 
 impl Default for LevenbergOptions {
     fn default() -> Self {
-        LevenbergOptions { factor: 100.0, loss_tolerance: 1e-15, step_tolerance: 1e-14 }
+        LevenbergOptions { factor: 100.0, loss_tolerance: 1e-13, step_tolerance: 1e-14 }
     }
 }
 
@@ -34,9 +36,12 @@ pub struct Levenberg {
     units: Vec<f64>,
     radius: f64,
     step: Vec<f64>,
-    /// How much the loss falls along the step if residuals are linear.
+    /// How much the loss falls along the step if residuals are linear, or the loss is as curved as it was.
     predicted: f64,
-    moved: bool,
+    /// How little counts as nothing.
+    negligible: f64,
+    /// What the last step that led on has shown, and by what share the loss fell there.
+    curvature: Option<(Curvature, f64)>,
     stopped: Option<Stop>,
 }
 
@@ -52,7 +57,8 @@ impl Levenberg {
             radius: 0.0,
             step: vec![0.0; n],
             predicted: 0.0,
-            moved: false,
+            negligible: 0.0,
+            curvature: None,
             stopped: None,
         };
         search.measure();
@@ -81,52 +87,88 @@ impl Levenberg {
             return;
         }
         let factored = Factored::new(&self.found.jacobian, &self.found.residuals, self.point.len());
-        let size = |step: &[f64]| length(&self.scaled(step));
+        let (damping, solution) = self.inside(&factored);
+        let mut step: Vec<f64> = solution.x.iter().map(|s| -s).collect();
+        let mut curved = 0.0;
+        if let Some((curvature, fell)) = &self.curvature {
+            if *fell < if damping == 0.0 { NEAR } else { NEAR_WITH_DAMPING }
+                && let Some(secant) = curvature.of_loss(&self.found, &factored, &solution)
+                && let corrected = secant.corrected(&step)
+                && length(&self.scaled(&corrected)) <= 1.1 * self.radius
+            {
+                step = corrected;
+                curved = secant.along(&step);
+            }
+            self.step = curvature.bent(&self.found, &factored, &solution, &step, &self.units);
+        } else {
+            self.step.clone_from(&step);
+        }
+        let linear: f64 = self.found.jacobian.chunks(step.len()).map(|row| dot(row, &step)).map(|x| x * x).sum();
+        self.predicted = -dot(&self.found.gradient, &step) - linear - curved;
+        let free = damping == 0.0;
+        let same_digits = || self.point.iter().zip(&self.step).all(|(x, s)| s.abs() <= SAME_DIGITS * x.abs());
+        self.negligible = self.options.loss_tolerance * self.found.loss;
+        if free && !same_digits() {
+            // Where convergence is slow, the sum of the steps to come is much more than the next one.
+            self.negligible *= 0.01;
+        }
+        // Nothing holds the step back, and it promises nothing: to try it would tell nothing.
+        if free && self.predicted <= self.negligible {
+            self.stopped = Some(Stop::Converged);
+        }
+    }
+
+    /// The solution of the linear problem inside of the region, and the damping that holds it there.
+    fn inside(&self, factored: &Factored) -> (f64, Damped) {
+        let size = |solution: &Damped| length(&self.scaled(&solution.x));
         let solve = |damping: f64| {
             let root = sqrt(damping);
             factored.solve(&self.units.iter().map(|u| u * root).collect::<Vec<f64>>())
         };
-        let (mut damping, mut step) = (0.0, solve(0.0));
-        if factored.rank() < self.point.len() || size(&step.x) > 1.1 * self.radius {
-            let slopes: Vec<f64> = self.found.gradient.iter().zip(&self.units).map(|(g, u)| 0.5 * g / u).collect();
-            let (mut low, mut high) = (0.0, length(&slopes) / self.radius);
-            damping = (1e-3 * high).max(f64::MIN_POSITIVE);
-            for _ in 0..20 {
-                step = solve(damping);
-                let now = size(&step.x);
-                if (now - self.radius).abs() <= 0.1 * self.radius {
-                    break;
-                }
-                if now > self.radius {
-                    low = damping
-                } else {
-                    high = damping
-                }
-                // 1 / size is nearly linear in the damping (Hebden): where a line through this solution meets 1 / radius.
-                let slope = factored.shrinking(&step, &self.units) / now;
-                let next = damping + (1.0 / self.radius - 1.0 / now) / slope;
-                let inside = next.is_finite() && next > low && next < high;
-                damping = if inside { next } else { sqrt(low.max(1e-3 * high) * high).max(0.001 * high) };
-                if high - low <= 1e-12 * high {
-                    break;
-                }
+        let mut solution = solve(0.0);
+        if factored.rank() == self.point.len() && size(&solution) <= 1.1 * self.radius {
+            return (0.0, solution);
+        }
+        let slopes: Vec<f64> = self.found.gradient.iter().zip(&self.units).map(|(g, u)| 0.5 * g / u).collect();
+        let (mut low, mut high) = (0.0, length(&slopes) / self.radius);
+        let mut damping = (1e-3 * high).max(f64::MIN_POSITIVE);
+        for _ in 0..20 {
+            solution = solve(damping);
+            let now = size(&solution);
+            if (now - self.radius).abs() <= 0.1 * self.radius {
+                break;
+            }
+            if now > self.radius {
+                low = damping
+            } else {
+                high = damping
+            }
+            // 1 / size is nearly linear in the damping (Hebden): where a line through this solution meets 1 / radius.
+            let slope = factored.shrinking(&solution, &self.units) / now;
+            let next = damping + (1.0 / self.radius - 1.0 / now) / slope;
+            let inside = next.is_finite() && next > low && next < high;
+            damping = if inside { next } else { sqrt(low.max(1e-3 * high) * high).max(0.001 * high) };
+            if high - low <= 1e-12 * high {
+                break;
             }
         }
-        let step: Vec<f64> = step.x.iter().map(|s| -s).collect();
-        let linear: f64 = self.found.jacobian.chunks(step.len()).map(|row| dot(row, &step)).map(|x| x * x).sum();
-        let scaled = size(&step);
-        self.step = step;
-        self.predicted = linear + 2.0 * damping * scaled * scaled;
-        // Nothing holds the step back, and it promises nothing: to try it would tell nothing.
-        if damping == 0.0 && self.predicted <= self.options.loss_tolerance * self.found.loss {
-            self.stopped = Some(Stop::Converged);
-        }
+        (damping, solution)
     }
 
     fn trial(&self) -> Vec<f64> {
         self.point.iter().zip(&self.step).map(|(x, s)| x + s).collect()
     }
 }
+
+/// Numbers that differ by less than this share are the same to whoever reads them.
+const SAME_DIGITS: f64 = 1e-7;
+
+/// The end is near when the loss fell by less than this share: then the curvature of the loss makes steps better,
+/// and before it makes them worse.
+const NEAR: f64 = 1e-2;
+
+/// The same inside of a region that holds steps back: in a narrow valley the loss falls slowly everywhere.
+const NEAR_WITH_DAMPING: f64 = 1e-6;
 
 impl Search for Levenberg {
     fn ask(&mut self, points: &mut Points) {
@@ -139,7 +181,8 @@ impl Search for Levenberg {
         let actual = if finite { self.found.loss - found.loss } else { f64::NEG_INFINITY };
         let ratio = if self.predicted > 0.0 { actual / self.predicted } else { 0.0 };
         let size = length(&self.scaled(&self.step));
-        if !self.moved {
+        let moved = self.curvature.is_some();
+        if !moved {
             // The first step shows how large steps are.
             self.radius = self.radius.min(size);
         }
@@ -152,19 +195,20 @@ impl Search for Levenberg {
             self.radius = self.radius.max(2.0 * size);
         }
         let loss = self.found.loss;
-        let negligible = self.options.loss_tolerance * loss;
-        let small = actual.abs() <= negligible && self.predicted <= negligible && ratio <= 2.0;
+        let small = actual <= self.negligible && self.predicted <= self.negligible;
         if ratio >= 1e-4 && finite {
-            self.moved = true;
             self.point = asked.get(0).to_vec();
-            // The other one's memory is used for the next point.
             std::mem::swap(&mut self.found, found);
+            // The other one's memory is used for the next point.
+            let (curvature, fell) = self.curvature.get_or_insert_default();
+            curvature.learn(&self.step, &mut found.jacobian);
+            *fell = actual / loss;
             self.measure();
         }
         let reach = length(&self.scaled(&self.point));
         if small || self.radius <= self.options.step_tolerance * reach || self.trial() == self.point {
             // A step that cannot be told from no step ends a search; so does a region without room.
-            self.stopped = Some(if finite || self.moved { Stop::Converged } else { Stop::Stuck });
+            self.stopped = Some(if finite || moved { Stop::Converged } else { Stop::Stuck });
             return;
         }
         self.plan();
