@@ -96,13 +96,17 @@ fn payload_words(header: u64) -> usize {
     if header as u8 == Kind::Pair as u8 { 2 } else { (header >> 32) as usize }
 }
 
+/// Words of the image that are put back one by one; if more were written to, the whole image is copied.
+const MOST_TOUCHED: usize = 1000;
+
 /// A heap with its symbols, sources and places.
 #[derive(Debug)]
 pub struct Heap {
     words: Vec<u64>,
     /// Objects below this index belong to the image: they never move.
     image_end: usize,
-    image_touched: bool,
+    /// Words of the image that were written to, up to one more than [`MOST_TOUCHED`].
+    touched: Vec<u32>,
     image_spans: usize,
     image_sources: usize,
     /// Calls and loop edges until the VM looks up. Zeroed by allocation past the threshold;
@@ -141,7 +145,7 @@ impl Default for Heap {
         Heap {
             words: vec![0],
             image_end: 1,
-            image_touched: false,
+            touched: Vec::new(),
             image_spans: 0,
             image_sources: 0,
             poll: 0,
@@ -220,13 +224,15 @@ impl Heap {
         heap
     }
 
-    /// Back to the image, cheaply: the image part is copied again only if it was written to.
+    /// Back to the image, cheaply: of the image part only what was written to is copied again.
     pub fn reset_to(&mut self, image: &HeapImage) {
         self.words.truncate(self.image_end);
-        if self.image_touched {
+        if self.touched.len() > MOST_TOUCHED {
             self.words.copy_from_slice(&image.words);
-            self.image_touched = false;
+        } else {
+            self.touched.iter().for_each(|&at| self.words[at as usize] = image.words[at as usize]);
         }
+        self.touched.clear();
         self.symbols.reset();
         self.spans.truncate(self.image_spans);
         self.sources.truncate(self.image_sources);
@@ -608,14 +614,20 @@ impl Heap {
         self.store_word(r, i, v.0);
     }
 
+    /// Notes that a word will be written to, if it belongs to the image.
+    #[inline]
+    fn touch(&mut self, at: usize) {
+        if at < self.image_end && self.touched.len() <= MOST_TOUCHED {
+            self.touched.push(at as u32);
+        }
+    }
+
     /// Replaces the `i`th payload word of a raw object.
     #[inline]
     pub fn store_word(&mut self, r: Ref, i: usize, word: u64) {
         debug_assert!(i < self.len(r));
         let at = r.index() + 1 + i;
-        if at < self.image_end {
-            self.image_touched = true;
-        }
+        self.touch(at);
         if let Some(log) = &mut self.store_log {
             let raw = self.words[r.index()] as u8 >= RAW_FROM;
             log.push(Store { at: at as u32, old: self.words[at], raw });
@@ -648,9 +660,7 @@ impl Heap {
             return id;
         }
         self.next_identity = (self.next_identity % 0xFF_FFFF) + 1;
-        if r.index() < self.image_end {
-            self.image_touched = true;
-        }
+        self.touch(r.index());
         self.words[r.index()] = word | (self.next_identity as u64) << 8;
         self.next_identity
     }

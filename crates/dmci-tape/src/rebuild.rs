@@ -16,6 +16,8 @@ impl<'a> Rebuild<'a> {
     /// Nothing yet but the leaves, maps and constants of the old tape.
     pub fn new(old: &'a Tape) -> Self {
         let new = Tape {
+            nodes: Vec::with_capacity(old.nodes.len()),
+            shapes: Vec::with_capacity(old.nodes.len()),
             leaves: old.leaves.clone(),
             maps: old.maps.clone(),
             constants: old.constants.clone(),

@@ -39,6 +39,14 @@ impl Recorder {
         Recorder { tape: Tape { single: true, ..Tape::default() }, ..Recorder::default() }
     }
 
+    /// Makes room for nodes to come.
+    pub fn reserve(&mut self, nodes: usize) {
+        self.tape.nodes.reserve(nodes);
+        self.tape.shapes.reserve(nodes);
+        self.values.reserve(nodes);
+        self.places.reserve(nodes);
+    }
+
     /// Number of nodes so far.
     pub fn len(&self) -> usize {
         self.tape.nodes.len()

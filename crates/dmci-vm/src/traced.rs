@@ -80,6 +80,9 @@ impl Recording {
 /// Plain arithmetic on two values.
 type Plain = fn(&mut Heap, Value, Value) -> Result<Value, Error>;
 
+/// Nodes that most programs need, at least.
+const USUAL_NODES: usize = 64;
+
 impl World {
     /// Events of the recording so far.
     pub(crate) fn time(&self) -> u64 {
@@ -88,7 +91,8 @@ impl World {
 
     /// Starts recording; the tape is kept to the end of the run.
     pub fn start_recording(&mut self, limit: usize) {
-        let recorder = if self.numerics.single { Recorder::single() } else { Recorder::new() };
+        let mut recorder = if self.numerics.single { Recorder::single() } else { Recorder::new() };
+        recorder.reserve(USUAL_NODES);
         self.recording = Some(Box::new(Recording { wanted: true, limit, recorder, ..Recording::default() }));
     }
 

@@ -36,53 +36,77 @@ enum Rule {
 /// Runs a primitive, by its rule if there is a tape.
 #[inline]
 pub(crate) fn call(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Error> {
-    let extended = world.recording.is_some() || world.numerics != Numerics::default();
-    let result = if extended || world.heap.has_tensors() && args.iter().any(|&v| world.is_tensor(v)) {
-        run_extended(world, p, args)
+    let row = &ROWS[p as usize];
+    let plain_numbers = world.numerics == Numerics::default();
+    let plainly = if world.recording.is_some() || !plain_numbers {
+        // Most of what an evaluator does while there is a tape has nothing to do with it.
+        row.plain_without_traced && plain_numbers && !world.placing && !args.iter().any(|&v| world.needs_rule(v))
     } else {
-        (prims::table()[p as usize].run)(world, args)
+        !world.heap.has_tensors() || !args.iter().any(|&v| world.is_tensor(v))
+    };
+    let result = match plainly {
+        true => (row.plain)(world, args),
+        false => run_extended(world, row, args),
     };
     if world.heap.alarm.rang() { Err(world.stopped()) } else { result }
 }
 
 /// Runs a primitive under its rule and the numerics of the evaluation.
-fn run_extended(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Error> {
+fn run_extended(world: &mut World, row: &Row, args: &[Value]) -> Result<Value, Error> {
     let Numerics { single, clamps } = world.numerics;
-    if !single && !clamps || !NUMERIC[p as usize] {
-        return run(world, p, args);
+    if !single && !clamps || !row.numeric {
+        return run(world, row, args);
     }
     let mut args: Vec<Value> = args.iter().map(|&v| world.fit(v)).collect();
-    if clamps && let ("sqrt" | "log", [x, ..]) = (prims::table()[p as usize].name, &mut args[..]) {
+    if clamps && let ("sqrt" | "log", [x, ..]) = (row.name, &mut args[..]) {
         let plain = world.plain(*x);
         if num::is_number(&world.heap, plain) || world.is_tensor(plain) {
             *x = max(world, *x, Value::real(1e-8))?;
         }
     }
-    let result = match RULES[p as usize] {
+    let result = match row.rule {
         // Operations on many numbers are rounded one by one.
-        Rule::Own(own) if single && FOLDED.contains(&prims::table()[p as usize].name) => own(world, &args)?,
-        _ => run(world, p, &args)?,
+        Rule::Own(own) if single && FOLDED.contains(&row.name) => own(world, &args)?,
+        _ => run(world, row, &args)?,
     };
     Ok(world.fit(result))
 }
 
 const FOLDED: [&str; 14] = ["+", "-", "*", "/", "cube", "max", "min", "expt", "pow", "=", "<", ">", "<=", ">="];
 
-/// Which primitives compute with numbers.
-static NUMERIC: LazyLock<Vec<bool>> = LazyLock::new(|| {
-    let named = |p: &prims::Primitive| prims::numbers::PRIMITIVES.iter().any(|q| q.name == p.name);
-    prims::table().iter().map(named).collect()
+/// A primitive with its rule.
+struct Row {
+    name: &'static str,
+    plain: Native,
+    rule: Rule,
+    /// Whether it computes with numbers.
+    numeric: bool,
+    /// Whether its rule asks for nothing if no argument is traced.
+    plain_without_traced: bool,
+}
+
+static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    let rules = rules();
+    let row = |p: &Primitive| {
+        let rule = rules.get(p.name).copied().unwrap_or(Rule::Structural);
+        Row {
+            name: p.name,
+            plain: p.run,
+            rule,
+            numeric: prims::numbers::PRIMITIVES.iter().any(|q| q.name == p.name),
+            plain_without_traced: matches!(rule, Rule::Structural | Rule::Own(_) | Rule::Pin),
+        }
+    };
+    prims::table().iter().map(row).collect()
 });
 
-fn run(world: &mut World, p: u32, args: &[Value]) -> Result<Value, Error> {
-    let rule = RULES[p as usize];
-    let Primitive { name, run, .. } = prims::table()[p as usize];
-    let result = run_by(world, rule, run, args);
+fn run(world: &mut World, row: &Row, args: &[Value]) -> Result<Value, Error> {
+    let result = run_by(world, row.rule, row.plain, args);
     if world.placing {
-        world.name_pins(name);
+        world.name_pins(row.name);
     }
     // Forms of their own know what their errors depend on.
-    if matches!(rule, Rule::Own(_)) { result } else { world.noting(args, result) }
+    if matches!(row.rule, Rule::Own(_)) { result } else { world.noting(args, result) }
 }
 
 fn run_by(world: &mut World, rule: Rule, plain: Native, args: &[Value]) -> Result<Value, Error> {
@@ -126,7 +150,7 @@ fn structural(world: &mut World, plain: Native, args: &[Value]) -> Result<Value,
     plain(world, &pinned)
 }
 
-static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+fn rules() -> FxHashMap<&'static str, Rule> {
     let mut rules: FxHashMap<&str, Rule> = FxHashMap::default();
     // Primitives that work with the numbers they are given; all others pass values on, or ask for
     // their types, or refuse a number, traced or not.
@@ -137,8 +161,8 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     rules.extend(OWN.iter().map(|&(name, own)| (name, Rule::Own(own))));
     rules.extend(DEEP.iter().map(|&(name, own)| (name, Rule::Deep(own))));
     rules.extend(UNARY.iter().map(|&(name, _, own)| (name, Rule::Own(own))));
-    prims::table().iter().map(|p| rules.get(p.name).copied().unwrap_or(Rule::Structural)).collect()
-});
+    rules
+}
 
 /// Functions of one real that are operations of the tape; the middle column is the operation.
 const UNARY: &[(&str, Op, Native)] = &[
@@ -226,6 +250,9 @@ const OWN: &[(&str, Native)] = &[
     ("exact-round", |w, a| rounded(w, "exact-round", a, Some(Op::Round))),
     ("truncate->exact", |w, a| rounded(w, "truncate->exact", a, Some(Op::Truncate))),
     ("exact-truncate", |w, a| rounded(w, "exact-truncate", a, Some(Op::Truncate))),
+    ("eq?", |w, a| w.eq(a[0], a[1])),
+    ("eqv?", |w, a| w.eq(a[0], a[1])),
+    ("%eqv?", |w, a| w.eq(a[0], a[1])),
     // Types and tests.
     ("number?", is_number),
     ("complex?", is_number),
@@ -285,9 +312,6 @@ const OWN: &[(&str, Native)] = &[
 ];
 
 const DEEP: &[(&str, Native)] = &[
-    ("eq?", |w, a| w.eq(a[0], a[1])),
-    ("eqv?", |w, a| w.eq(a[0], a[1])),
-    ("%eqv?", |w, a| w.eq(a[0], a[1])),
     ("equal?", |w, a| Ok(Value::boolean(deep_equal(w, a[0], a[1])?))),
     ("memq", |w, a| member(w, "memq", a, same)),
     ("memv", |w, a| member(w, "memv", a, same)),

@@ -57,7 +57,7 @@ pub(super) struct Path {
     /// By what is wanted: operations that stages would have saved in the calls so far.
     savable: [AtomicUsize; 3],
     /// By what is wanted, and by whether values are staged by set and by row.
-    plans: [OnceLock<Staged>; 12],
+    plans: [OnceLock<Box<Staged>>; 12],
 }
 
 impl Path {
@@ -146,7 +146,7 @@ impl Path {
 
     fn plan_with(&self, want: Want, by_set: bool, by_row: bool) -> &Staged {
         let which = want as usize * 4 + by_set as usize * 2 + by_row as usize;
-        self.plans[which].get_or_init(|| Staged::new(self.tape(want), by_set, by_row).with_code(self.code))
+        self.plans[which].get_or_init(|| Box::new(Staged::new(self.tape(want), by_set, by_row).with_code(self.code)))
     }
 
     /// The message of the error that the path ends with, as the recorded lane had it.
