@@ -103,7 +103,8 @@ impl Choice {
                         }
                     );
                     // Restarts matter here: a decision makes steps, and steps make many minima.
-                    let cma = Optimizer::Cma(CmaOptions::default());
+                    let rough = CmaOptions { tolerance: 1e-7, step_tolerance: 1e-7, ..CmaOptions::default() };
+                    let cma = Optimizer::Cma(rough);
                     let mut choice = choice(vec![stage(cma, restarts.max(4)), polish(smooth())], &reason);
                     choice.without_derivative = decided;
                     return Ok(choice);

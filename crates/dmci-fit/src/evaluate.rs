@@ -89,6 +89,9 @@ impl Problem {
     ) -> Result<(), Report> {
         let mut work = self.work.lock().unwrap_or_else(|e| e.into_inner()).take().unwrap_or_default();
         let done = self.evaluate_with(points, rows, need, answers, &mut work);
+        if done.is_ok() {
+            self.remember_if_best(points, rows, need, answers, &work);
+        }
         *self.work.lock().unwrap_or_else(|e| e.into_inner()) = Some(work);
         done
     }
@@ -425,14 +428,17 @@ impl Problem {
         let mut work = Work::default();
         let point: Points = std::iter::once(raw).collect();
         self.lanes(point.all(), rows, Need::Loss, &mut work, &mut Vec::new())?;
-        Ok(self.predictions_of(work, rows))
+        Ok(self.predictions_of(&work, rows))
     }
 
     /// The predictions among the results of one point.
-    pub(crate) fn predictions_of(&self, work: Work, rows: &Rows) -> Vec<f64> {
-        let values = if self.layout.groups == 1 { work.batch.values } else { work.values };
+    pub(crate) fn predictions_of(&self, work: &Work, rows: &Rows) -> Vec<f64> {
+        let values = if self.layout.groups == 1 { &work.batch.values } else { &work.values };
         let (outputs, targets) = (self.outputs, self.targets.len());
-        let mut list: Vec<f64> = values.chunks(outputs).flat_map(|row| &row[..targets]).copied().collect();
+        let mut list: Vec<f64> = match outputs == targets {
+            true => values.clone(),
+            false => values.chunks(outputs).flat_map(|row| &row[..targets]).copied().collect(),
+        };
         if self.loss == Loss::Binomial {
             // What is measured are successes; what the program gives is their probability.
             list.iter_mut().enumerate().for_each(|(cell, p)| *p *= rows.trials[cell / targets]);

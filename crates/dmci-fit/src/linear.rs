@@ -262,6 +262,8 @@ fn rotate(a: &mut [f64], vectors: &mut [f64], n: usize, p: usize, q: usize) {
         let (x, y) = (vectors[p * n + k], vectors[q * n + k]);
         (vectors[p * n + k], vectors[q * n + k]) = (c * x - s * y, s * x + c * y);
     }
+    // What the rotation is for; rounding would leave something, and there would be no end.
+    (a[p * n + q], a[q * n + p]) = (0.0, 0.0);
 }
 
 #[cfg(test)]

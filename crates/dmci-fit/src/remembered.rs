@@ -2,10 +2,10 @@
 
 use crate::evaluate::{Answers, Work};
 use crate::points::{Asked, Points};
-use crate::problem::Problem;
+use crate::problem::{Problem, Rows};
 use crate::search::{Evaluation, Need};
 use dmci::Report;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A point with everything that the rows to be fitted say about it.
 #[derive(Debug)]
@@ -19,12 +19,15 @@ pub(crate) struct Known {
     paths: u64,
 }
 
-/// The last points that were asked for.
+/// The first point that was asked for and the best one since, or the last one that was asked for since.
 #[derive(Debug, Default)]
 pub(crate) struct Remembered(Mutex<Vec<Arc<Known>>>);
 
-/// Points that are remembered.
-const MOST: usize = 2;
+impl Remembered {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Known>>> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
 
 impl Problem {
     /// What is known about a point in raw space.
@@ -36,24 +39,40 @@ impl Problem {
         let (point, mut work): (Points, Work) = (std::iter::once(raw).collect(), Work::default());
         let mut answers = Answers::default();
         self.evaluate_with(point.all(), &self.training, need, &mut answers, &mut work)?;
+        Ok(self.remember(raw, &answers, &work))
+    }
+
+    /// Remembers a point if it is the only one that was asked for, and the best so far.
+    pub(crate) fn remember_if_best(&self, points: Asked, rows: &Rows, need: Need, answers: &Answers, work: &Work) {
+        if points.len() != 1 || need != self.most_needed() || !std::ptr::eq(rows, &self.training) {
+            return;
+        }
+        let best = match &self.remembered.lock()[..] {
+            [] => f64::INFINITY,
+            [.., last] => last.evaluation.loss,
+        };
+        if answers.found[0].loss < best {
+            self.remember(points.get(0), answers, work);
+        }
+    }
+
+    fn remember(&self, raw: &[f64], answers: &Answers, work: &Work) -> Arc<Known> {
         let known = Arc::new(Known {
             raw: raw.to_vec(),
-            evaluation: answers.found.pop().unwrap_or_default(),
+            evaluation: answers.found[0].clone(),
             predictions: self.predictions_of(work, &self.training),
             paths: answers.paths.first().copied().unwrap_or(0),
         });
-        let mut remembered = self.remembered.0.lock().unwrap_or_else(|e| e.into_inner());
-        if remembered.len() == MOST {
-            remembered.remove(0);
-        }
+        let mut remembered = self.remembered.lock();
+        remembered.truncate(1);
         remembered.push(known.clone());
-        Ok(known)
+        known
     }
 
     /// A point that is remembered.
     fn recall(&self, raw: &[f64]) -> Option<Arc<Known>> {
         let same = |known: &&Arc<Known>| known.raw.iter().map(|x| x.to_bits()).eq(raw.iter().map(|x| x.to_bits()));
-        self.remembered.0.lock().unwrap_or_else(|e| e.into_inner()).iter().find(same).cloned()
+        self.remembered.lock().iter().find(same).cloned()
     }
 
     /// How much is found out about points that are remembered.
@@ -76,6 +95,6 @@ impl Problem {
 
     /// Gives the memory back.
     pub(crate) fn forget(&self) {
-        self.remembered.0.lock().unwrap_or_else(|e| e.into_inner()).clear();
+        self.remembered.lock().clear();
     }
 }
