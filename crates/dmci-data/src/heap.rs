@@ -96,6 +96,16 @@ fn payload_words(header: u64) -> usize {
     if header as u8 == Kind::Pair as u8 { 2 } else { (header >> 32) as usize }
 }
 
+/// A place in the life of a heap to which it can go back.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    words: usize,
+    symbols: usize,
+    spans: usize,
+    sources: usize,
+    outside: usize,
+}
+
 /// Words of the image that are put back one by one; if more were written to, the whole image is copied.
 const MOST_TOUCHED: usize = 1000;
 
@@ -224,22 +234,39 @@ impl Heap {
         heap
     }
 
-    /// Back to the image, cheaply: of the image part only what was written to is copied again.
-    pub fn reset_to(&mut self, image: &HeapImage) {
-        self.words.truncate(self.image_end);
+    /// Where the heap was when it had nothing but its image.
+    pub fn start(&self) -> Moment {
+        Moment { words: self.image_end, symbols: 0, spans: self.image_spans, sources: self.image_sources, outside: 0 }
+    }
+
+    /// Where the heap is now. It can go back there if there is no collection in between.
+    pub fn now(&self) -> Moment {
+        Moment {
+            words: self.words.len(),
+            symbols: self.symbols.len(),
+            spans: self.spans.len(),
+            sources: self.sources.len(),
+            outside: self.outside,
+        }
+    }
+
+    /// Back to the image and what came after it up to a moment, cheaply: of the image part only what was written to
+    /// is copied again.
+    pub fn reset_to(&mut self, image: &HeapImage, moment: &Moment) {
+        self.words.truncate(moment.words);
         if self.touched.len() > MOST_TOUCHED {
-            self.words.copy_from_slice(&image.words);
+            self.words[..self.image_end].copy_from_slice(&image.words);
         } else {
             self.touched.iter().for_each(|&at| self.words[at as usize] = image.words[at as usize]);
         }
         self.touched.clear();
-        self.symbols.reset();
-        self.spans.truncate(self.image_spans);
-        self.sources.truncate(self.image_sources);
+        self.symbols.truncate(moment.symbols);
+        self.spans.truncate(moment.spans);
+        self.sources.truncate(moment.sources);
         self.next_identity = image.next_identity;
         self.poll = 0;
         self.poll_taken = 0;
-        self.outside = 0;
+        self.outside = moment.outside;
         self.live = 0;
         self.tensors = false;
         self.store_log = None;
@@ -715,4 +742,56 @@ fn forward(from: &mut [u64], to: &mut Vec<u64>, image_end: usize, v: Value) -> V
     to.extend_from_slice(&from[r.index()..=r.index() + payload_words(head)]);
     from[r.index()] = FORWARDED | (new as u64) << 32;
     v.moved_to(Ref(new as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_heap_goes_back_to_a_moment_and_to_its_image() {
+        let mut first = Heap::new();
+        let shared = first.list(&[Value::fixnum(1), Value::fixnum(2)]);
+        let known = first.symbols.intern("known");
+        let image = first.into_image();
+        let mut heap = Heap::from_image(&image);
+        let read = heap.symbols.intern("read");
+        let kept = heap.list(&[shared, Value::symbol(read)]);
+        let moment = heap.now();
+        let later = heap.symbols.intern("later");
+        // Renamed symbols may have the names of others.
+        heap.symbols.alias(read);
+        heap.symbols.uninterned("read");
+        let new = heap.list(&[Value::symbol(later)]);
+        heap.store(shared.as_pair().expect("a pair"), 0, new);
+        heap.reset_to(&image, &moment);
+        assert_eq!(heap.car(shared), Some(Value::fixnum(1)), "the image is as it was");
+        assert_eq!(heap.list_items(kept), Some(vec![shared, Value::symbol(read)]));
+        assert_eq!(heap.symbols.find("later"), None);
+        assert_eq!((heap.symbols.find("read"), heap.symbols.find("known")), (Some(read), Some(known)));
+        assert_eq!(heap.symbols.intern("other"), later, "its place is free");
+        let start = heap.start();
+        heap.reset_to(&image, &start);
+        assert_eq!((heap.symbols.find("read"), heap.symbols.find("known")), (None, Some(known)));
+        assert_eq!(heap.now().words, image.words.len());
+    }
+
+    #[test]
+    fn an_image_that_was_written_all_over_is_restored() {
+        let mut first = Heap::new();
+        let numbers: Vec<Value> = (0..3000).map(Value::fixnum).collect();
+        let list = first.list(&numbers);
+        let image = first.into_image();
+        let mut heap = Heap::from_image(&image);
+        for round in 0..2 {
+            let mut at = list;
+            while let Some(pair) = at.as_pair() {
+                at = heap.cdr(at).expect("a pair");
+                heap.store(pair, 0, Value::TRUE);
+            }
+            let start = heap.start();
+            heap.reset_to(&image, &start);
+            assert_eq!(heap.list_items(list).as_ref(), Some(&numbers), "round {round}");
+        }
+    }
 }

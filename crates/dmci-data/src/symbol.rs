@@ -92,10 +92,20 @@ impl Symbols {
         self.base = Arc::new(base);
     }
 
-    /// Forgets everything that is not in the shared base.
-    pub fn reset(&mut self) {
-        self.local.entries.clear();
-        self.local.by_name.clear();
+    /// Forgets all symbols from the `len`th on, but none of the shared base.
+    pub fn truncate(&mut self, len: usize) {
+        let shared = self.base.entries.len();
+        let kept = len.saturating_sub(shared).min(self.local.entries.len());
+        if kept == 0 {
+            self.local.by_name.clear();
+        }
+        for (i, entry) in self.local.entries.drain(kept..).enumerate() {
+            // Names of symbols that were not interned may be those of others.
+            let symbol = Symbol((shared + kept + i) as u32);
+            if self.local.by_name.get(&entry.name) == Some(&symbol) {
+                self.local.by_name.remove(&entry.name);
+            }
+        }
     }
 
     fn push(&mut self, entry: Entry) -> Symbol {

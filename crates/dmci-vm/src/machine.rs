@@ -9,6 +9,7 @@ use crate::traced::Choices;
 use crate::world::{Output, World};
 use dmci_compile::bytecode::{ClosureSite, Code, Instr};
 use dmci_compile::graph::Graph;
+use dmci_data::heap::Moment;
 use dmci_data::{Alarm, Diagnostic, Error, Heap, Kind, Origin, Place, SpanId, Value};
 use std::sync::Arc;
 use std::time::Instant;
@@ -100,8 +101,14 @@ impl Vm {
 
     /// Back to the image, ready for another program.
     pub fn reset(&mut self) {
+        let start = self.world.heap.start();
+        self.reset_to(&start);
+    }
+
+    /// The same, but with what the heap had at a moment; there was no collection since.
+    pub fn reset_to(&mut self, moment: &Moment) {
         let image = &self.image;
-        self.world.heap.reset_to(&image.heap);
+        self.world.heap.reset_to(&image.heap, moment);
         self.world.environments.reset();
         self.world.output.truncate(0);
         self.world.shown.get_mut().clear();

@@ -7,6 +7,7 @@ use crate::report::Report;
 use crate::{suggest, system};
 use dmci_compile::graph::Graph;
 use dmci_compile::lower::Options;
+use dmci_data::heap::Moment;
 use dmci_data::{Diagnostic, Error, Kind, Origin, Symbol, Value};
 use dmci_syntax::expand::{self, nesting_depth};
 use dmci_syntax::reader;
@@ -68,6 +69,16 @@ impl std::error::Error for Failure {}
 pub struct Interpreter {
     image: Arc<Image>,
     idle: Mutex<Vec<Vm>>,
+    /// Whoever asks for the names of a program mostly runs it next.
+    read: Mutex<Option<Box<Read>>>,
+}
+
+/// A machine at its start, but for a program that was read.
+#[derive(Debug)]
+struct Read {
+    program: Program,
+    forms: Value,
+    vm: Vm,
 }
 
 /// Machines kept for reuse.
@@ -83,7 +94,7 @@ impl Interpreter {
     /// A new interpreter from the compiled system.
     pub fn new() -> Interpreter {
         let image = system::image().expect("the system was compiled and loaded when the crate was built");
-        Interpreter { image: Arc::new(image), idle: Mutex::new(Vec::new()) }
+        Interpreter { image: Arc::new(image), idle: Mutex::default(), read: Mutex::default() }
     }
 
     /// A machine at its start, with the limits and bindings of a run.
@@ -96,18 +107,40 @@ impl Interpreter {
             }
             None => Vm::new(&self.image),
         };
-        let limits = options.limits.for_levels(options.mode.levels());
-        vm.configure(limits, options.cancel.clone(), options.seed);
-        vm.world.choices = Choices::new(options.soft, options.seed);
-        vm.world.numerics = options.numerics;
-        for (name, datum) in &options.bindings {
-            let value = datum
-                .to_value(&mut vm.world.heap)
-                .ok_or_else(|| Report::of(*Diagnostic::error("E0701", format!("{name} cannot be given this value"))))?;
-            let value = vm.world.fit(value);
-            bind(&mut vm.world, name, value);
-        }
+        configure(&mut vm, options)?;
         Ok(vm)
+    }
+
+    /// The same with a program that was read: its forms.
+    pub(crate) fn machine_for(
+        &self,
+        program: &Program,
+        options: &RunOptions,
+    ) -> Result<(Vm, Result<Value, Vec<Diagnostic>>), Report> {
+        let is_this = |read: &mut Box<Read>| read.program == *program;
+        let read = self.read.lock().ok().and_then(|mut slot| slot.take_if(is_this));
+        if let Some(read) = read {
+            let Read { forms, mut vm, .. } = *read;
+            configure(&mut vm, options)?;
+            return Ok((vm, Ok(forms)));
+        }
+        let mut vm = self.machine(options)?;
+        let forms = self::read(&mut vm, program, Origin::User);
+        Ok((vm, forms))
+    }
+
+    /// Takes a machine back which read a program, and has done nothing since but to look at it.
+    pub(crate) fn recycle_read(&self, program: &Program, forms: Value, read: &Moment, mut vm: Vm) {
+        if *program.text == *system::EVALUATOR {
+            // Reading it does more than that.
+            return self.recycle(vm);
+        }
+        vm.reset_to(read);
+        let read = Box::new(Read { program: program.clone(), forms, vm });
+        let before = self.read.lock().ok().and_then(|mut slot| slot.replace(read));
+        if let Some(before) = before {
+            self.recycle(before.vm);
+        }
     }
 
     /// Takes a machine back.
@@ -150,6 +183,22 @@ impl Default for Interpreter {
     fn default() -> Self {
         Interpreter::new()
     }
+}
+
+/// Gives a machine the limits and bindings of a run.
+fn configure(vm: &mut Vm, options: &RunOptions) -> Result<(), Report> {
+    let limits = options.limits.for_levels(options.mode.levels());
+    vm.configure(limits, options.cancel.clone(), options.seed);
+    vm.world.choices = Choices::new(options.soft, options.seed);
+    vm.world.numerics = options.numerics;
+    for (name, datum) in &options.bindings {
+        let value = datum
+            .to_value(&mut vm.world.heap)
+            .ok_or_else(|| Report::of(*Diagnostic::error("E0701", format!("{name} cannot be given this value"))))?;
+        let value = vm.world.fit(value);
+        bind(&mut vm.world, name, value);
+    }
+    Ok(())
 }
 
 pub(crate) fn outcome(vm: &Vm, value: Value) -> Outcome {

@@ -310,17 +310,25 @@ impl Interpreter {
     /// The names that a program declares and mentions.
     pub fn names(&self, program: &Program) -> Result<Names, Report> {
         let mut vm = self.machine(&RunOptions::default())?;
-        let names = interpreter::read(&mut vm, program, Origin::User).map(|forms| {
+        let forms = match interpreter::read(&mut vm, program, Origin::User) {
+            Ok(forms) => forms,
+            Err(diagnostics) => {
+                let sources = vm.world.heap.sources.clone();
+                self.recycle(vm);
+                return Err(Report { diagnostics, sources });
+            }
+        };
+        let read = vm.world.heap.now();
+        let names = {
             let schema = Schema::of(&vm.world.heap, forms);
             let mut names = mentioned(&mut vm, forms);
             names.used.retain(|name| schema.find(name).is_some());
             let heap = &vm.world.heap;
             let last = heap.list_items(forms).and_then(|items| heap.pair_span(*items.last()?));
             Names { schema, last: last.map(|span| span.form), ..names }
-        });
-        let sources = vm.world.heap.sources.clone();
-        self.recycle(vm);
-        names.map_err(|diagnostics| Report { diagnostics, sources })
+        };
+        self.recycle_read(program, forms, &read, vm);
+        Ok(names)
     }
 }
 

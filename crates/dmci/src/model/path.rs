@@ -8,7 +8,7 @@ use crate::datum::Datum;
 use crate::decisions::Decisions;
 use crate::interpreter::{self, Failure, Interpreter};
 use crate::report::Report;
-use dmci_data::{Diagnostic, Origin};
+use dmci_data::{Diagnostic, Value};
 use dmci_exec::{Code, Staged};
 use dmci_ops::{Build, Op};
 use dmci_tape::{Guard, Node, NodeId, Recorder, Tape, gradient, scalar_adjoints, tangents};
@@ -238,12 +238,12 @@ impl Model {
         let interpreter = Interpreter::shared();
         self.recordings.fetch_add(1, Ordering::Relaxed);
         let (mut vm, result) = loop {
-            let mut vm = match interpreter.machine(&self.options.run) {
-                Ok(vm) => vm,
+            let (mut vm, forms) = match interpreter.machine_for(&self.program, &self.options.run) {
+                Ok(found) => found,
                 Err(report) => return Walk::Failed(Box::new(Failure { report, output: String::new() }), None),
             };
             vm.world.choices = choices;
-            let result = self.walk(&mut vm, params, row);
+            let result = forms.and_then(|forms| self.walk(&mut vm, forms, params, row));
             let late_loop = vm.world.recording.as_ref().is_some_and(|recording| recording.late_loop);
             // Its first rounds are on the tape one by one: it is walked again, to have all of them in the loop.
             if result.is_ok() && late_loop && !self.early_loops.swap(true, Ordering::Relaxed) {
@@ -302,7 +302,13 @@ impl Model {
     }
 
     /// Runs the program with everything traced; the nodes of the outputs and of the parameters.
-    fn walk(&self, vm: &mut Vm, params: &[f64], row: &[Datum]) -> Result<(Vec<NodeId>, Vec<NodeId>), Vec<Diagnostic>> {
+    fn walk(
+        &self,
+        vm: &mut Vm,
+        forms: Value,
+        params: &[f64],
+        row: &[Datum],
+    ) -> Result<(Vec<NodeId>, Vec<NodeId>), Vec<Diagnostic>> {
         vm.world.start_recording(crate::gradient::TAPE_LIMIT);
         vm.world.joins = self.options.joins;
         vm.world.loops = self.options.loops;
@@ -328,7 +334,6 @@ impl Model {
             interpreter::bind(&mut vm.world, name, value);
             run.bindings.push((name.clone(), datum.clone()));
         }
-        let forms = interpreter::read(vm, &self.program, Origin::User)?;
         let result = interpreter::run_forms(vm, forms, &run)?;
         let wanted = self.options.outputs;
         let numbers = binding::numbers(&mut vm.world, result).filter(|numbers| numbers.len() == wanted);
