@@ -13,22 +13,24 @@ const SOME: usize = 20;
 impl Problem {
     /// Says what is wrong if a search cannot start: rows that fail or are not finite.
     pub fn check_start(&self) -> Result<(), Report> {
-        // Some rows first: a program that always fails must not be walked for each of them.
-        self.check_groups(|rows| &rows[..rows.len().min(SOME)])?;
+        // One row first, then some: a program that always fails must not be walked for each of them.
+        if self.check_groups(|rows| &rows[..1]).is_err() {
+            self.check_groups(|rows| &rows[..rows.len().min(SOME)])?;
+        }
         let known = self.known(&self.start)?;
         if known.evaluation.is_finite() && known.predictions.iter().all(|y| y.is_finite()) {
             return Ok(());
         }
-        self.check_groups(|rows| &rows[rows.len().min(SOME)..])
+        self.check_groups(|rows| rows)
     }
 
     fn check_groups(&self, choose: impl Fn(&[usize]) -> &[usize]) -> Result<(), Report> {
         for group in 0..self.layout.groups {
             let rows: Vec<usize> = (0..self.training.len()).filter(|&r| self.training.group[r] == group).collect();
-            let rows = choose(&rows);
             if rows.is_empty() {
                 continue;
             }
+            let rows = choose(&rows);
             let values = self.layout.values(&self.start, group);
             let columns: Vec<Column> = self.training.columns.iter().map(|c| select(c, rows)).collect();
             let batch = self.model.evaluate(&values, &columns, Want::Gradients)?;

@@ -391,7 +391,12 @@ impl<'a> Call<'a> {
         let width = plan.outputs();
         let texts = width - path.text_width();
         let results = std::mem::take(&mut work.results);
+        let plain = !path.fails() && (!self.model.options.output || path.printed.text.is_empty());
         for (i, &lane) in lanes.iter().enumerate() {
+            if plain && results.failed[i] == STAYED {
+                self.store(lane, &results.outputs[i * width..(i + 1) * width]);
+                continue;
+            }
             if results.failed[i] != STAYED {
                 self.batch.work.left.push((results.failed[i], lane));
                 continue;
@@ -401,9 +406,7 @@ impl<'a> Call<'a> {
                 self.fail(lane, failure);
                 continue;
             }
-            self.store(lane, |at, list| {
-                list.iter_mut().zip(&values[at..]).for_each(|(x, &bits)| *x = f64::from_bits(bits));
-            });
+            self.store(lane, values);
             self.keep_output(path, lane, texts);
         }
         self.batch.work.results = results;
@@ -422,15 +425,24 @@ impl<'a> Call<'a> {
         self.batch.work.left.clear();
         match path.recorded_lane(self.want) {
             Some(results) => {
-                self.store(lane, |at, list| list.copy_from_slice(&results[at..][..list.len()]));
+                self.fill(lane, |at, list| list.copy_from_slice(&results[at..][..list.len()]));
                 self.keep_output(path, lane, &path.recorded_output());
             }
             None => self.run_path(path, &[lane]),
         }
     }
 
+    /// Takes the results of a lane, in bits.
+    #[inline]
+    fn store(&mut self, lane: usize, results: &[u64]) {
+        self.fill(lane, |at, list| {
+            list.iter_mut().zip(&results[at..]).for_each(|(x, &bits)| *x = f64::from_bits(bits));
+        });
+    }
+
     /// Has the results of a lane filled in: values, first and second derivatives, each from so many of them on.
-    fn store(&mut self, lane: usize, fill: impl Fn(usize, &mut [f64])) {
+    #[inline]
+    fn fill(&mut self, lane: usize, fill: impl Fn(usize, &mut [f64])) {
         let (outputs, numbers) = (self.model.options.outputs, self.model.numbers);
         let Batch { values, gradients, hessians, .. } = &mut *self.batch;
         let mut at = 0;
@@ -443,7 +455,7 @@ impl<'a> Call<'a> {
     }
 
     fn fail(&mut self, lane: usize, failure: Box<Failure>) {
-        self.store(lane, |_, list| list.fill(f64::NAN));
+        self.fill(lane, |_, list| list.fill(f64::NAN));
         self.batch.failures.push((lane, failure));
     }
 
