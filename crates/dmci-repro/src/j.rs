@@ -3,7 +3,7 @@
 
 mod arms;
 mod corpus;
-mod generate;
+pub mod generate;
 mod recovery;
 mod show;
 
