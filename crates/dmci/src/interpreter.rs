@@ -16,6 +16,7 @@ use dmci_vm::prims::evaluation::environment_object;
 use dmci_vm::traced::{Choices, SoftChoice};
 use dmci_vm::{Cancel, Image, Limits, Numerics, Vm, World, deep};
 use std::sync::{Arc, LazyLock, Mutex};
+use std::thread::{self, ThreadId};
 
 /// How to run a program.
 #[derive(Clone, Debug, Default)]
@@ -68,9 +69,10 @@ impl std::error::Error for Failure {}
 #[derive(Debug)]
 pub struct Interpreter {
     image: Arc<Image>,
-    idle: Mutex<Vec<Vm>>,
+    /// Each with the thread that used it last: it has its memory in the cache of a core, and in its part of the heap.
+    idle: Mutex<Vec<(ThreadId, Vm)>>,
     /// Whoever asks for the names of a program mostly runs it next.
-    read: Mutex<Option<Box<Read>>>,
+    read: Mutex<Vec<Box<Read>>>,
 }
 
 /// A machine at its start, but for a program that was read.
@@ -83,6 +85,9 @@ struct Read {
 
 /// Machines kept for reuse.
 const MAX_IDLE: usize = 16;
+
+/// Machines kept with a program that was read.
+const MAX_READ: usize = 4;
 
 impl Interpreter {
     /// The one interpreter of the process.
@@ -99,9 +104,13 @@ impl Interpreter {
 
     /// A machine at its start, with the limits and bindings of a run.
     pub(crate) fn machine(&self, options: &RunOptions) -> Result<Vm, Report> {
-        let idle = self.idle.lock().ok().and_then(|mut list| list.pop());
+        let this = thread::current().id();
+        let idle = self.idle.lock().ok().and_then(|mut list| {
+            let own = list.iter().rposition(|(thread, _)| *thread == this);
+            own.map(|at| list.swap_remove(at)).or_else(|| list.pop())
+        });
         let mut vm = match idle {
-            Some(mut vm) => {
+            Some((_, mut vm)) => {
                 vm.reset();
                 vm
             }
@@ -117,8 +126,10 @@ impl Interpreter {
         program: &Program,
         options: &RunOptions,
     ) -> Result<(Vm, Result<Value, Vec<Diagnostic>>), Report> {
-        let is_this = |read: &mut Box<Read>| read.program == *program;
-        let read = self.read.lock().ok().and_then(|mut slot| slot.take_if(is_this));
+        let read = self.read.lock().ok().and_then(|mut list| {
+            let at = list.iter().rposition(|read| read.program == *program)?;
+            Some(list.swap_remove(at))
+        });
         if let Some(read) = read {
             let Read { forms, mut vm, .. } = *read;
             configure(&mut vm, options)?;
@@ -137,9 +148,12 @@ impl Interpreter {
         }
         vm.reset_to(read);
         let read = Box::new(Read { program: program.clone(), forms, vm });
-        let before = self.read.lock().ok().and_then(|mut slot| slot.replace(read));
-        if let Some(before) = before {
-            self.recycle(before.vm);
+        let too_old = self.read.lock().ok().and_then(|mut list| {
+            list.push(read);
+            (list.len() > MAX_READ).then(|| list.remove(0))
+        });
+        if let Some(read) = too_old {
+            self.recycle(read.vm);
         }
     }
 
@@ -148,7 +162,7 @@ impl Interpreter {
         if let Ok(mut list) = self.idle.lock()
             && list.len() < MAX_IDLE
         {
-            list.push(vm);
+            list.push((thread::current().id(), vm));
         }
     }
 
