@@ -72,7 +72,7 @@ pub struct Interpreter {
     /// Each with the thread that used it last: it has its memory in the cache of a core, and in its part of the heap.
     idle: Mutex<Vec<(ThreadId, Vm)>>,
     /// Whoever asks for the names of a program mostly runs it next.
-    read: Mutex<Vec<Box<Read>>>,
+    read: Mutex<Vec<Read>>,
 }
 
 /// A machine at its start, but for a program that was read.
@@ -131,7 +131,7 @@ impl Interpreter {
             Some(list.swap_remove(at))
         });
         if let Some(read) = read {
-            let Read { forms, mut vm, .. } = *read;
+            let Read { forms, mut vm, .. } = read;
             configure(&mut vm, options)?;
             return Ok((vm, Ok(forms)));
         }
@@ -147,7 +147,7 @@ impl Interpreter {
             return self.recycle(vm);
         }
         vm.reset_to(read);
-        let read = Box::new(Read { program: program.clone(), forms, vm });
+        let read = Read { program: program.clone(), forms, vm };
         let too_old = self.read.lock().ok().and_then(|mut list| {
             list.push(read);
             (list.len() > MAX_READ).then(|| list.remove(0))
