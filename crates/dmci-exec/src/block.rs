@@ -5,7 +5,7 @@ use crate::native::{Compiled, NativeSpace};
 use crate::plan::{Plan, Slot, Step, TensorKind, TensorStep};
 use dmci_ops::linalg::Scratch;
 use dmci_ops::op::canonical;
-use dmci_ops::{Layout, Op, Tensor, Type, copy_row, round_lanes};
+use dmci_ops::{Layout, Tensor, copy_row, round_lanes};
 use std::cell::RefCell;
 
 /// Lanes that are worked on together: few enough that the live rows stay in cache.
@@ -251,8 +251,7 @@ impl Plan {
             Step::Op { op, d, args } => {
                 let (target, others) = Rows::split(frame.rows, d as usize, 1, width);
                 let (target, [a, b, c]) = (&mut target[..n], args);
-                op.eval_lanes(target, [others.row(a, n), others.row(b, n), others.row(c, n)]);
-                self.round(op, target);
+                op.eval_lanes_in(self.single, target, [others.row(a, n), others.row(b, n), others.row(c, n)]);
             }
             Step::Tensor(t) => self.tensor_step(&self.tensors[t as usize], frame.rows, width, n, frame.scratch),
             Step::Loop(l) => self.run_loop(l as usize, frame, &failed[..n]),
@@ -276,12 +275,6 @@ impl Plan {
         }
     }
 
-    fn round(&self, op: Op, target: &mut [u64]) {
-        if self.single && op.result() == Type::Real {
-            round_lanes(target);
-        }
-    }
-
     fn tensor_step(&self, step: &TensorStep, rows: &mut [u64], width: usize, n: usize, scratch: &mut Scratch) {
         let count = step.shape.len();
         let (target, others) = Rows::split(rows, step.d as usize, count, width);
@@ -291,8 +284,7 @@ impl Plan {
             }
             TensorKind::Wide { op, args } => {
                 // Lanes that are not in use are computed along: whatever is there, operations are total.
-                op.eval_lanes(target, args.map(|s| others.rows(s as usize, count)));
-                self.round(*op, target);
+                op.eval_lanes_in(self.single, target, args.map(|s| others.rows(s as usize, count)));
             }
             TensorKind::Spread { op, args } => {
                 let mut spread = std::mem::take(&mut scratch.spread);
@@ -307,8 +299,7 @@ impl Plan {
                     (_, Some(_)) => &spread[if k < arity { k } else { 0 }][..],
                     (s, None) => others.rows(*s as usize, count),
                 };
-                op.eval_lanes(target, [operand(0), operand(1), operand(2)]);
-                self.round(*op, target);
+                op.eval_lanes_in(self.single, target, [operand(0), operand(1), operand(2)]);
                 scratch.spread = spread;
             }
             TensorKind::Kernel { kernel, args } => {

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 /// A function for arguments that a kernel's straight line does not serve.
 pub type Slow = fn(f64, f64) -> f64;
 
-/// Operations on 64-bit values, which are reals or bit patterns, and on masks.
+/// Operations on values, which are reals or bit patterns, and on masks. Values have 64 bits, or 32 in single precision.
 #[allow(missing_docs)]
 pub trait Arith {
     /// A value.
@@ -58,9 +58,8 @@ pub trait Arith {
     /// `fast` where the mask is set, else what `slow` makes of x and y. The mask is set nearly always.
     fn usual(&mut self, m: Self::M, fast: Self::V, x: Self::V, y: Self::V, slow: Slow) -> Self::V;
 
-    fn bits(&mut self, bits: u64) -> Self::V {
-        self.real(f64::from_bits(bits))
-    }
+    /// A pattern of bits; in single precision its upper half.
+    fn bits(&mut self, bits: u64) -> Self::V;
     fn abs(&mut self, a: Self::V) -> Self::V {
         let mask = self.bits(!SIGN);
         self.and(a, mask)
@@ -126,6 +125,8 @@ pub const SIGN: u64 = 1 << 63;
 pub trait Fused {
     /// a b + c.
     fn fma(a: f64, b: f64, c: f64) -> f64;
+    /// The same in single precision.
+    fn fma_single(a: f32, b: f32, c: f32) -> f32;
 }
 
 /// By the processor: only inside of functions that are compiled for one that can.
@@ -135,6 +136,10 @@ pub struct Hard;
 impl Fused for Hard {
     #[inline(always)]
     fn fma(a: f64, b: f64, c: f64) -> f64 {
+        a.mul_add(b, c)
+    }
+    #[inline(always)]
+    fn fma_single(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)
     }
 }
@@ -148,153 +153,168 @@ impl Fused for Soft {
     fn fma(a: f64, b: f64, c: f64) -> f64 {
         libm::fma(a, b, c)
     }
-}
-
-/// Arithmetic on numbers. In loops (`WIDE`), arguments that need a slow function give NaN, so that the
-/// loop can be vectorised; whoever runs the loop computes what came out as NaN again.
-#[derive(Debug)]
-pub struct Scalar<F, const WIDE: bool>(PhantomData<F>);
-
-impl<F, const WIDE: bool> Scalar<F, WIDE> {
-    /// The arithmetic.
-    #[inline(always)]
-    pub fn new() -> Self {
-        Scalar(PhantomData)
+    #[inline]
+    fn fma_single(a: f32, b: f32, c: f32) -> f32 {
+        libm::fmaf(a, b, c)
     }
 }
 
-impl<F, const WIDE: bool> Default for Scalar<F, WIDE> {
-    fn default() -> Self {
-        Scalar::new()
-    }
-}
+/// Arithmetic on numbers of one precision. In loops (`WIDE`), arguments that need a slow function give NaN, so that
+/// the loop can be vectorised; whoever runs the loop computes what came out as NaN again. From the last of the macro's
+/// operands on, all numbers are integers.
+macro_rules! arithmetic {
+    ($(#[$doc:meta])* $name:ident, $number:ty, $word:ty, $fma:ident, $whole:literal) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name<F, const WIDE: bool>(PhantomData<F>);
 
-#[inline(always)]
-fn on_bits(a: f64, b: f64, f: impl Fn(u64, u64) -> u64) -> f64 {
-    f64::from_bits(f(a.to_bits(), b.to_bits()))
-}
-
-/// 1.5 times 2^52: adding and taking it away again rounds to integers.
-const ROUNDER: f64 = 6755399441055744.0;
-
-impl<F: Fused, const WIDE: bool> Arith for Scalar<F, WIDE> {
-    type V = f64;
-    type M = bool;
-
-    #[inline(always)]
-    fn real(&mut self, x: f64) -> f64 {
-        x
-    }
-    #[inline(always)]
-    fn add(&mut self, a: f64, b: f64) -> f64 {
-        a + b
-    }
-    #[inline(always)]
-    fn sub(&mut self, a: f64, b: f64) -> f64 {
-        a - b
-    }
-    #[inline(always)]
-    fn mul(&mut self, a: f64, b: f64) -> f64 {
-        a * b
-    }
-    #[inline(always)]
-    fn div(&mut self, a: f64, b: f64) -> f64 {
-        a / b
-    }
-    #[inline(always)]
-    fn sqrt(&mut self, a: f64) -> f64 {
-        a.sqrt()
-    }
-    #[inline(always)]
-    fn fma(&mut self, a: f64, b: f64, c: f64) -> f64 {
-        F::fma(a, b, c)
-    }
-    #[inline(always)]
-    fn fnma(&mut self, a: f64, b: f64, c: f64) -> f64 {
-        F::fma(-a, b, c)
-    }
-    #[inline(always)]
-    fn lesser(&mut self, a: f64, b: f64) -> f64 {
-        if a < b { a } else { b }
-    }
-    #[inline(always)]
-    fn greater(&mut self, a: f64, b: f64) -> f64 {
-        if a > b { a } else { b }
-    }
-    #[inline(always)]
-    fn round(&mut self, a: f64) -> f64 {
-        if WIDE {
-            return a.round_ties_even();
+        impl<F, const WIDE: bool> $name<F, WIDE> {
+            /// The arithmetic.
+            #[inline(always)]
+            pub fn new() -> Self {
+                $name(PhantomData)
+            }
         }
-        // Without a call: the processor may have no instruction for it.
-        let rounded = (a.abs() + ROUNDER) - ROUNDER;
-        let rounded = if a.abs() < 4503599627370496.0 { rounded } else { a.abs() };
-        on_bits(rounded, a, |r, a| r & !SIGN | a & SIGN)
-    }
-    #[inline(always)]
-    fn and(&mut self, a: f64, b: f64) -> f64 {
-        on_bits(a, b, |a, b| a & b)
-    }
-    #[inline(always)]
-    fn or(&mut self, a: f64, b: f64) -> f64 {
-        on_bits(a, b, |a, b| a | b)
-    }
-    #[inline(always)]
-    fn xor(&mut self, a: f64, b: f64) -> f64 {
-        on_bits(a, b, |a, b| a ^ b)
-    }
-    #[inline(always)]
-    fn int_add(&mut self, a: f64, b: f64) -> f64 {
-        on_bits(a, b, u64::wrapping_add)
-    }
-    #[inline(always)]
-    fn int_sub(&mut self, a: f64, b: f64) -> f64 {
-        on_bits(a, b, u64::wrapping_sub)
-    }
-    #[inline(always)]
-    fn up(&mut self, a: f64, by: u8) -> f64 {
-        f64::from_bits(a.to_bits() << by)
-    }
-    #[inline(always)]
-    fn down(&mut self, a: f64, by: u8) -> f64 {
-        f64::from_bits(a.to_bits() >> by)
-    }
-    #[inline(always)]
-    fn lt(&mut self, a: f64, b: f64) -> bool {
-        a < b
-    }
-    #[inline(always)]
-    fn le(&mut self, a: f64, b: f64) -> bool {
-        a <= b
-    }
-    #[inline(always)]
-    fn eq(&mut self, a: f64, b: f64) -> bool {
-        a == b
-    }
-    #[inline(always)]
-    fn both(&mut self, a: bool, b: bool) -> bool {
-        a & b
-    }
-    #[inline(always)]
-    fn either(&mut self, a: bool, b: bool) -> bool {
-        a | b
-    }
-    #[inline(always)]
-    fn select(&mut self, m: bool, a: f64, b: f64) -> f64 {
-        if m { a } else { b }
-    }
-    #[inline(always)]
-    fn select_sign(&mut self, s: f64, a: f64, b: f64) -> f64 {
-        if (s.to_bits() as i64) < 0 { a } else { b }
-    }
-    #[inline(always)]
-    fn usual(&mut self, m: bool, fast: f64, x: f64, y: f64, slow: Slow) -> f64 {
-        if m {
-            fast
-        } else if WIDE {
-            f64::NAN
-        } else {
-            slow(x, y)
+
+        impl<F, const WIDE: bool> Default for $name<F, WIDE> {
+            fn default() -> Self {
+                $name::new()
+            }
         }
-    }
+
+        impl<F: Fused, const WIDE: bool> Arith for $name<F, WIDE> {
+            type V = $number;
+            type M = bool;
+
+            #[inline(always)]
+            fn real(&mut self, x: f64) -> $number {
+                x as $number
+            }
+            #[inline(always)]
+            fn bits(&mut self, bits: u64) -> $number {
+                <$number>::from_bits((bits >> (64 - <$word>::BITS)) as $word)
+            }
+            #[inline(always)]
+            fn add(&mut self, a: $number, b: $number) -> $number {
+                a + b
+            }
+            #[inline(always)]
+            fn sub(&mut self, a: $number, b: $number) -> $number {
+                a - b
+            }
+            #[inline(always)]
+            fn mul(&mut self, a: $number, b: $number) -> $number {
+                a * b
+            }
+            #[inline(always)]
+            fn div(&mut self, a: $number, b: $number) -> $number {
+                a / b
+            }
+            #[inline(always)]
+            fn sqrt(&mut self, a: $number) -> $number {
+                a.sqrt()
+            }
+            #[inline(always)]
+            fn fma(&mut self, a: $number, b: $number, c: $number) -> $number {
+                F::$fma(a, b, c)
+            }
+            #[inline(always)]
+            fn fnma(&mut self, a: $number, b: $number, c: $number) -> $number {
+                F::$fma(-a, b, c)
+            }
+            #[inline(always)]
+            fn lesser(&mut self, a: $number, b: $number) -> $number {
+                if a < b { a } else { b }
+            }
+            #[inline(always)]
+            fn greater(&mut self, a: $number, b: $number) -> $number {
+                if a > b { a } else { b }
+            }
+            #[inline(always)]
+            fn round(&mut self, a: $number) -> $number {
+                if WIDE {
+                    return a.round_ties_even();
+                }
+                // Without a call: the processor may have no instruction for it.
+                let size = a.abs();
+                let rounded = if size < $whole { (size + $whole) - $whole } else { size };
+                rounded.copysign(a)
+            }
+            #[inline(always)]
+            fn and(&mut self, a: $number, b: $number) -> $number {
+                <$number>::from_bits(a.to_bits() & b.to_bits())
+            }
+            #[inline(always)]
+            fn or(&mut self, a: $number, b: $number) -> $number {
+                <$number>::from_bits(a.to_bits() | b.to_bits())
+            }
+            #[inline(always)]
+            fn xor(&mut self, a: $number, b: $number) -> $number {
+                <$number>::from_bits(a.to_bits() ^ b.to_bits())
+            }
+            #[inline(always)]
+            fn int_add(&mut self, a: $number, b: $number) -> $number {
+                <$number>::from_bits(a.to_bits().wrapping_add(b.to_bits()))
+            }
+            #[inline(always)]
+            fn int_sub(&mut self, a: $number, b: $number) -> $number {
+                <$number>::from_bits(a.to_bits().wrapping_sub(b.to_bits()))
+            }
+            #[inline(always)]
+            fn up(&mut self, a: $number, by: u8) -> $number {
+                <$number>::from_bits(a.to_bits() << by)
+            }
+            #[inline(always)]
+            fn down(&mut self, a: $number, by: u8) -> $number {
+                <$number>::from_bits(a.to_bits() >> by)
+            }
+            #[inline(always)]
+            fn lt(&mut self, a: $number, b: $number) -> bool {
+                a < b
+            }
+            #[inline(always)]
+            fn le(&mut self, a: $number, b: $number) -> bool {
+                a <= b
+            }
+            #[inline(always)]
+            fn eq(&mut self, a: $number, b: $number) -> bool {
+                a == b
+            }
+            #[inline(always)]
+            fn both(&mut self, a: bool, b: bool) -> bool {
+                a & b
+            }
+            #[inline(always)]
+            fn either(&mut self, a: bool, b: bool) -> bool {
+                a | b
+            }
+            #[inline(always)]
+            fn select(&mut self, m: bool, a: $number, b: $number) -> $number {
+                if m { a } else { b }
+            }
+            #[inline(always)]
+            fn select_sign(&mut self, s: $number, a: $number, b: $number) -> $number {
+                if s.is_sign_negative() { a } else { b }
+            }
+            #[inline(always)]
+            fn usual(&mut self, m: bool, fast: $number, x: $number, y: $number, slow: Slow) -> $number {
+                if m {
+                    fast
+                } else if WIDE {
+                    <$number>::NAN
+                } else {
+                    slow(x.into(), y.into()) as $number
+                }
+            }
+        }
+    };
+}
+
+arithmetic! {
+    /// Arithmetic in double precision.
+    Scalar, f64, u64, fma, 4503599627370496.0
+}
+arithmetic! {
+    /// Arithmetic in single precision.
+    Single, f32, u32, fma_single, 8388608.0
 }

@@ -16,6 +16,7 @@ mod matmul;
 pub mod op;
 pub mod real;
 mod shape;
+mod single;
 mod wide;
 
 pub use kernel::{Kernel, Layout, NONE, Tensor, copy_row};

@@ -53,7 +53,7 @@ fn round_wide(row: &mut [u64]) {
 }
 
 /// Not a number, as operations give it.
-const NAN: u64 = 0x7FF8_0000_0000_0000;
+pub(crate) const NAN: u64 = 0x7FF8_0000_0000_0000;
 
 impl Op {
     /// The values of many lanes at once: the same function, in a loop that can be vectorised.

@@ -2,8 +2,7 @@
 
 use crate::tape::{Loop, LoopKind, Node, NodeId, Tape};
 use dmci_ops::linalg::Scratch;
-use dmci_ops::op::single;
-use dmci_ops::{Layout, MAX_ARITY, Op, Shape, Tensor, Type};
+use dmci_ops::{Layout, MAX_ARITY, Op, Shape, Tensor};
 
 /// Rounds between two questions whether to go on.
 const PATIENCE: u64 = 4096;
@@ -30,14 +29,9 @@ pub(crate) fn elementwise(op: Op, is_single: bool, shape: Shape, operands: &[(&[
         for ((slot, index), operand) in bits.iter_mut().zip(&mut indices).zip(operands) {
             *slot = operand.0[index.next().unwrap_or(0)];
         }
-        rounded(op, is_single, op.eval(bits))
+        op.eval_in(is_single, bits)
     };
     (0..shape.len()).map(|_| element()).collect()
-}
-
-/// The result of an operation in the precision of the tape.
-pub(crate) fn rounded(op: Op, is_single: bool, bits: u64) -> u64 {
-    if is_single && op.result() == Type::Real { single(bits) } else { bits }
 }
 
 impl Loop {
@@ -169,7 +163,7 @@ impl<'a> Lane<'a> {
                 for (slot, a) in bits.iter_mut().zip(&args[..op.operands().len()]) {
                     *slot = self.bits[self.at[a.0 as usize]];
                 }
-                self.bits[self.at[i]] = rounded(op, tape.single, op.eval(bits));
+                self.bits[self.at[i]] = op.eval_in(tape.single, bits);
             }
             Node::Op(op, args) => {
                 let operands = args[..op.operands().len()].iter().map(|&a| (self.of(a), tape.shape(a)));

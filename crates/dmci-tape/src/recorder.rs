@@ -328,7 +328,7 @@ impl Recorder {
         for (slot, id) in bits.iter_mut().zip(&ids[..n]) {
             *slot = self.values[id.0 as usize];
         }
-        let value = lane::rounded(op, self.tape.single, op.eval(bits));
+        let value = op.eval_in(self.tape.single, bits);
         self.push(Node::Op(op, ids), Shape::Scalar, value)
     }
 }

@@ -13,7 +13,7 @@ use crate::recorder::Recorder;
 use crate::tape::{LoopKind, Node, NodeId, Tape};
 use dmci_ops::derivative::{contribution, is_weighed, passes_zero};
 use dmci_ops::op::single;
-use dmci_ops::{Build, MAX_ARITY, Op, Shape, Type};
+use dmci_ops::{Build, MAX_ARITY, Op, Shape};
 
 /// What the pass works on.
 pub(crate) trait Sweep: Build {
@@ -53,8 +53,7 @@ impl Build for Lane<'_> {
     fn op(&mut self, op: Op, args: &[u64]) -> u64 {
         let mut bits = [0; MAX_ARITY];
         bits[..args.len()].copy_from_slice(args);
-        let value = op.eval(bits);
-        if self.tape.single && op.result() == Type::Real { single(value) } else { value }
+        op.eval_in(self.tape.single, bits)
     }
 
     fn real(&mut self, x: f64) -> u64 {

@@ -111,6 +111,22 @@ impl World {
         }
     }
 
+    /// The plain result of a function in the precision of the evaluation: some have kernels of their own in single
+    /// precision. Integers beyond the reals are left to the ordinary form.
+    fn fit_result(&self, op: Op, operands: &[Value], result: Value) -> Value {
+        if !self.numerics.single || !op.has_single_kernel() || !result.is_real() {
+            return self.fit(result);
+        }
+        let mut bits = [0; dmci_ops::MAX_ARITY];
+        for (bits, &v) in bits.iter_mut().zip(operands) {
+            match num::Number::of(&self.heap, v) {
+                None | Some(num::Number::Big(_)) => return self.fit(result),
+                Some(number) => *bits = number.to_f64().to_bits(),
+            }
+        }
+        Value::real_result(f64::from_bits(op.eval_in(true, bits)))
+    }
+
     /// A traced number for a new parameter or input.
     pub fn traced_leaf(&mut self, name: &str, kind: LeafKind, value: f64) -> Value {
         let plain = self.fit(Value::real(value));
@@ -227,11 +243,12 @@ impl World {
         }
         let result = plain(&mut self.heap, x, y);
         let result = self.noting(&[a, b], result)?;
-        let result = self.fit(result);
+        let exact = !x.is_real() && !y.is_real();
+        let result = if exact { self.fit(result) } else { self.fit_result(op, &[x, y], result) };
         if !self.any_traced(&[a, b]) {
             return Ok(result);
         }
-        if !x.is_real() && !y.is_real() {
+        if exact {
             return self.exact_binary(op, a, b, result);
         }
         if result.is_real() { self.record(op, &[a, b], result) } else { self.pin_all(&[a, b], result) }

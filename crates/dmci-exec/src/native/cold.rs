@@ -11,7 +11,7 @@ use dmci_ops::{MAX_ARITY, Op};
 /// What is not in the straight line, because it hardly ever happens.
 pub(super) enum Cold {
     Guard { copy: usize, outcome: bool, index: u32 },
-    Usual { result: u8, x: Place, y: Place, slow: Slow },
+    Usual { result: u8, x: Place, y: Place, slow: Slow, single: bool },
     Divide { result: u8, x: Place, y: Place },
     Canonical { first: u8 },
 }
@@ -25,19 +25,39 @@ extern "sysv64" fn call_operation(d: *mut u64, a: *const u64, b: *const u64, c: 
         let operand = |p| std::slice::from_raw_parts(p, lanes);
         (std::slice::from_raw_parts_mut(d, lanes), [operand(a), operand(b), operand(c)])
     };
-    op.eval_lanes(d, args);
-    if single && op.result() == dmci_ops::Type::Real {
-        dmci_ops::round_lanes(d);
-    }
+    op.eval_lanes_in(single, d, args);
 }
 
 /// Calls a slow function where a bit is not set.
-extern "sysv64" fn call_slow<const LANES: usize>(x: *const f64, y: *const f64, d: *mut f64, set: u32, slow: *const ()) {
+extern "sysv64" fn call_slow<T: Number, const LANES: usize>(
+    x: *const T,
+    y: *const T,
+    d: *mut T,
+    set: u32,
+    slow: *const (),
+) {
     // SAFETY: the emitter puts the address of such a function into the code.
     let slow: Slow = unsafe { std::mem::transmute(slow) };
     for lane in (0..LANES).filter(|lane| set >> lane & 1 == 0) {
         // SAFETY: the emitter gives addresses of so many lanes.
-        unsafe { *d.add(lane) = slow(*x.add(lane), *y.add(lane)) };
+        unsafe { *d.add(lane) = T::rounded(slow((*x.add(lane)).into(), (*y.add(lane)).into())) };
+    }
+}
+
+/// A number of double or single precision.
+trait Number: Copy + Into<f64> {
+    fn rounded(x: f64) -> Self;
+}
+
+impl Number for f64 {
+    fn rounded(x: f64) -> f64 {
+        x
+    }
+}
+
+impl Number for f32 {
+    fn rounded(x: f64) -> f32 {
+        x as f32
     }
 }
 
@@ -136,7 +156,7 @@ impl Emitter<'_> {
                     self.code.vector(LOAD, result, 0, x, None);
                     self.code.vector(DIVIDE, result, result, y, None);
                 }
-                Cold::Usual { result, x, y, slow } => {
+                Cold::Usual { result, x, y, slow, single } => {
                     self.code.call(self.save);
                     for (register, place) in [(RDI, x), (RSI, y), (RDX, Place::Register(result))] {
                         match place {
@@ -151,9 +171,11 @@ impl Emitter<'_> {
                     }
                     self.code.raw(&[0x89, 0xC1]);
                     self.code.constant_general(R8, slow as *const () as u64);
-                    let call = match self.wide {
-                        Vectors::Half => call_slow::<4> as *const (),
-                        Vectors::Whole => call_slow::<8> as *const (),
+                    let call = match (self.wide, single) {
+                        (Vectors::Half, false) => call_slow::<f64, 4> as *const (),
+                        (Vectors::Half, true) => call_slow::<f32, 8> as *const (),
+                        (Vectors::Whole, false) => call_slow::<f64, 8> as *const (),
+                        (Vectors::Whole, true) => call_slow::<f32, 16> as *const (),
                     };
                     self.code.constant_general(RAX, call as u64);
                     self.code.call_rax();

@@ -244,13 +244,13 @@ impl<'a> Emitter<'a> {
                     self.code.vector(op, self.register(group, copy), 0, from, byte);
                 }
             }
-            Action::Shift(extension, by) => {
+            Action::Shift(op, extension, by) => {
                 self.bring(a, &all);
                 let from = self.places(a);
                 let group = self.result(d, &all);
                 for (copy, &from) in from.iter().enumerate().take(self.interleave) {
                     let to = self.register(group, copy);
-                    self.code.vector(plain(0x73), extension, to, from, Some(by));
+                    self.code.vector(op, extension, to, from, Some(by));
                 }
             }
             Action::Blend(op) => {
@@ -263,7 +263,7 @@ impl<'a> Emitter<'a> {
                     self.code.vector(op, self.register(group, copy), number(other[copy]), set[copy], Some(byte));
                 }
             }
-            Action::Fused { negated } => self.fused(d, a, b, c, negated),
+            Action::Fused { negated, single } => self.fused(d, [a, b, c], negated, single),
             Action::Single => {
                 let from = self.places(a);
                 let group = self.result(d, &all);
@@ -384,13 +384,13 @@ impl<'a> Emitter<'a> {
                     self.cold.push((jump, self.code.position(), Cold::Guard { copy, outcome, index }));
                 }
             }
-            Action::Usual(slow) => {
+            Action::Usual { slow, single } => {
                 self.list = None;
-                self.usual(d, all, |result, x, y| Cold::Usual { result, x, y, slow });
+                self.usual(d, all, single, |result, x, y| Cold::Usual { result, x, y, slow, single });
             }
             Action::Quotient => {
                 self.list = None;
-                self.usual(d, all, |result, x, y| Cold::Divide { result, x, y });
+                self.usual(d, all, false, |result, x, y| Cold::Divide { result, x, y });
             }
             Action::Call(op) => {
                 self.list = None;
@@ -434,8 +434,8 @@ impl<'a> Emitter<'a> {
     }
 
     /// One operand is overwritten: one that dies if there is one, else a copy. Another one can stay in memory.
-    fn fused(&mut self, d: Value, a: Value, b: Value, c: Value, negated: bool) {
-        let all = [a, b, c];
+    fn fused(&mut self, d: Value, all: [Value; 3], negated: bool, single: bool) {
+        let [a, b, c] = all;
         let once = |v: Value| all.iter().filter(|o| **o == v).count() == 1;
         let resident = |this: &Self, v: Value| this.group_of[v.0 as usize] != NO_GROUP;
         let overwritten = [c, a, b].into_iter().find(|&v| resident(self, v) && self.is_dying(v) && once(v));
@@ -448,7 +448,7 @@ impl<'a> Emitter<'a> {
             }
         }
         let [pa, pb, pc] = all.map(|v| self.places(v));
-        let form = |base: u8| Opcode { map: 2, prefix: 1, wide: true, code: base + if negated { 4 } else { 0 } };
+        let form = |base: u8| Opcode { map: 2, prefix: 1, wide: !single, code: base + if negated { 4 } else { 0 } };
         let (by_132, by_213, by_231) = (form(0x98), form(0xA8), form(0xB8));
         // The form, what the result is put over, the operand in the middle, the last one.
         let (op, over, middle, last) = match target {
@@ -506,10 +506,11 @@ impl<'a> Emitter<'a> {
         group
     }
 
-    fn usual(&mut self, d: Value, all: [Value; 4], cold: impl Fn(u8, Place, Place) -> Cold) {
+    fn usual(&mut self, d: Value, all: [Value; 4], single: bool, cold: impl Fn(u8, Place, Place) -> Cold) {
         let [fast, m, x, y] = all;
         self.bring(fast, &all);
-        let test = self.test(m, false, &all);
+        let test = self.test(m, single, &all);
+        let lanes = self.wide.lanes() * (1 + single as usize);
         let [from, xs, ys] = [fast, x, y].map(|v| self.places(v));
         let group = if self.is_dying(fast) && x != fast && y != fast {
             self.replaced(fast, d)
@@ -518,7 +519,7 @@ impl<'a> Emitter<'a> {
         };
         for copy in 0..self.interleave {
             self.test_bits(&test, copy);
-            self.code.compare_rax((1 << self.wide.lanes()) - 1);
+            self.code.compare_rax((1 << lanes) - 1);
             let jump = self.code.jump_unless_equal();
             let cold = cold(self.register(group, copy), xs[copy], ys[copy]);
             self.cold.push((jump, self.code.position(), cold));

@@ -1,6 +1,7 @@
 //! Instructions on 512 bits, and on registers for masks.
 
 use super::encode::{Code, EXTRACT_QUARTER, EXTRACT_UPPER, INSERT_QUARTER, INSERT_UPPER, LOAD, Opcode, Place, plain};
+use super::ir::{HALF_ADD, HALF_SHIFT, HALF_SUB};
 
 /// A mask register, and whether lanes outside of it become zero.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,7 +56,7 @@ impl Extended {
             _ => {
                 // Instructions on numbers of single precision have no prefix, or come before those of double precision.
                 let wide = match op.map {
-                    1 => op.prefix == 1,
+                    1 => op.prefix == 1 && !matches!(op.code, HALF_ADD | HALF_SUB | HALF_SHIFT),
                     2 => op.wide,
                     _ => op.wide || op.code & 1 == 1,
                 };

@@ -23,16 +23,16 @@ pub(super) enum Action {
     WithByte(Opcode, u8),
     /// One operand and a byte, or none.
     Unary(Opcode, Option<u8>),
-    /// The bits moved: part of the opcode, and how far.
-    Shift(u8, u8),
+    /// The bits moved: the opcode, a part of it that stands elsewhere, and how far.
+    Shift(Opcode, u8, u8),
     /// The second operand where the first is set, else the third.
     Blend(Opcode),
     /// The upper half of the operand in the lower half.
     Upper,
     /// Numbers of a row, for a vector of double precision from one lane of the group on.
     LoadRow { row: u32, lane: u8 },
-    /// a b + c, or c - a b.
-    Fused { negated: bool },
+    /// a b + c, or c - a b, of numbers of double or single precision.
+    Fused { negated: bool, single: bool },
     /// Rounded to single precision and back.
     Single,
     /// The operand goes to a row.
@@ -58,8 +58,9 @@ pub(super) enum Action {
     Canonical { first: u8 },
     /// Lanes where the operand is not what it should be leave.
     Guard { outcome: bool, index: u32 },
-    /// The first operand, but what a function makes of the third and fourth where the second is not set.
-    Usual(Slow),
+    /// The first operand, but what a function makes of the third and fourth where the second is not set; numbers may be
+    /// of single precision.
+    Usual { slow: Slow, single: bool },
     /// The first operand, but the quotient of the third and fourth where the second is not set.
     Quotient,
     /// An operation that has no instructions here.
@@ -145,10 +146,10 @@ fn key(action: Action) -> Option<u64> {
         Action::Binary(op, _) => of(op) | 1 << 32,
         Action::WithByte(op, byte) => of(op) | 2 << 32 | (byte as u64) << 40,
         Action::Unary(op, byte) => of(op) | 3 << 32 | (byte.map_or(0, |b| b as u64 + 1)) << 40,
-        Action::Shift(extension, by) => 4 << 32 | (extension as u64) << 8 | by as u64,
+        Action::Shift(op, extension, by) => of(op) | 4 << 32 | (extension as u64) << 40 | (by as u64) << 48,
         Action::Blend(op) => of(op) | 5 << 32,
         Action::Upper => 7 << 32,
-        Action::Fused { negated } => 6 << 32 | negated as u64,
+        Action::Fused { negated, single } => 6 << 32 | (single as u64) << 1 | negated as u64,
         _ => return None,
     })
 }
@@ -172,6 +173,11 @@ pub(super) const DIVIDE: Opcode = plain(0x5E);
 pub(super) const COMPARE: Opcode = plain(0xC2);
 pub(super) const INT_EQUAL: Opcode = map2(0x29);
 pub(super) const INT_GREATER: Opcode = map2(0x37);
+
+/// Operations on the bits of numbers of single precision.
+pub(super) const HALF_ADD: u8 = 0xFE;
+pub(super) const HALF_SUB: u8 = 0xFA;
+pub(super) const HALF_SHIFT: u8 = 0x72;
 
 /// Whether two words have a bit in common: for vectors of 512 bits.
 pub(super) const TEST_BITS: Opcode = map2(0x27);
@@ -290,6 +296,11 @@ impl Builder {
         self.push(Action::Blend(self.sized(BLEND)), &[m, a, b])
     }
 
+    fn shifted(&mut self, extension: u8, by: u8, a: Value) -> Value {
+        let op = plain(if self.packed { HALF_SHIFT } else { 0x73 });
+        self.push(Action::Shift(op, extension, by), &[a])
+    }
+
     /// A word in the table of constants.
     fn table(&mut self, bits: u64) -> Value {
         if let Some(&known) = self.by_bits.get(&bits) {
@@ -349,7 +360,6 @@ impl Arith for Builder {
         self.table(if self.packed { twice((x as f32).to_bits()) } else { x.to_bits() })
     }
     fn bits(&mut self, bits: u64) -> Value {
-        // Patterns that single-precision numbers are asked for: signs, all, none.
         let upper = bits >> 32;
         self.table(if self.packed { upper << 32 | upper } else { bits })
     }
@@ -369,10 +379,10 @@ impl Arith for Builder {
         self.push(Action::Unary(self.sized(plain(0x51)), None), &[a])
     }
     fn fma(&mut self, a: Value, b: Value, c: Value) -> Value {
-        self.push(Action::Fused { negated: false }, &[a, b, c])
+        self.push(Action::Fused { negated: false, single: self.packed }, &[a, b, c])
     }
     fn fnma(&mut self, a: Value, b: Value, c: Value) -> Value {
-        self.push(Action::Fused { negated: true }, &[a, b, c])
+        self.push(Action::Fused { negated: true, single: self.packed }, &[a, b, c])
     }
     fn lesser(&mut self, a: Value, b: Value) -> Value {
         self.binary(plain(0x5D), false, a, b)
@@ -388,7 +398,8 @@ impl Arith for Builder {
     }
     fn or(&mut self, a: Value, b: Value) -> Value {
         // A number and its opposite are the same below the sign: so are kernels that begin with that.
-        let sign = matches!(self.homes[b.0 as usize], Home::Constant(n) if self.constants[n as usize] == SIGN);
+        let signs = if self.packed { SIGN | SIGN >> 32 } else { SIGN };
+        let sign = matches!(self.homes[b.0 as usize], Home::Constant(n) if self.constants[n as usize] == signs);
         let a = self.opposites.get(&a).copied().filter(|_| sign).unwrap_or(a);
         self.binary(OR, true, a, b)
     }
@@ -396,16 +407,18 @@ impl Arith for Builder {
         self.binary(XOR, true, a, b)
     }
     fn int_add(&mut self, a: Value, b: Value) -> Value {
-        self.binary(plain(0xD4), true, a, b)
+        let op = plain(if self.packed { HALF_ADD } else { 0xD4 });
+        self.push(Action::Binary(op, true), &[a, b])
     }
     fn int_sub(&mut self, a: Value, b: Value) -> Value {
-        self.binary(plain(0xFB), false, a, b)
+        let op = plain(if self.packed { HALF_SUB } else { 0xFB });
+        self.push(Action::Binary(op, false), &[a, b])
     }
     fn up(&mut self, a: Value, by: u8) -> Value {
-        self.push(Action::Shift(6, by), &[a])
+        self.shifted(6, by, a)
     }
     fn down(&mut self, a: Value, by: u8) -> Value {
-        self.push(Action::Shift(2, by), &[a])
+        self.shifted(2, by, a)
     }
     fn lt(&mut self, a: Value, b: Value) -> Value {
         self.compare(LESS, a, b)
@@ -429,6 +442,6 @@ impl Arith for Builder {
         self.blend(s, a, b)
     }
     fn usual(&mut self, m: Value, fast: Value, x: Value, y: Value, slow: Slow) -> Value {
-        self.push(Action::Usual(slow), &[fast, m, x, y])
+        self.push(Action::Usual { slow, single: self.packed }, &[fast, m, x, y])
     }
 }

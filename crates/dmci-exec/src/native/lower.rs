@@ -142,8 +142,12 @@ impl Builder {
             return Formed { value, form };
         }
         self.merging = has_kernel(op);
-        let halves = self.packed && has_kernel(op);
-        let value = if halves { self.kernel_in_halves(op, args) } else { self.inline(op, a, b, c) };
+        let own = single && op.has_single_kernel();
+        let value = match has_kernel(op) {
+            true if own => self.kernel_in_single(op, args),
+            true if self.packed => self.kernel_in_halves(op, args),
+            _ => self.inline(op, a, b, c),
+        };
         self.merging = false;
         let value = match value {
             Some(value) => value,
@@ -154,7 +158,7 @@ impl Builder {
             Type::Int => Form::Bits,
             Type::Bool => Form::Mask,
         };
-        if single && form == Form::Real && !self.packed {
+        if single && form == Form::Real && !self.packed && !own {
             return Formed { value: self.push(Action::Single, &[value]), form };
         }
         Formed { value, form }

@@ -99,7 +99,7 @@ impl Emitter<'_> {
             _ => {
                 let takes_mask = |v: Value| match instruction.action {
                     Action::Guard { .. } => v == a,
-                    Action::Usual(_) | Action::Quotient => v == b,
+                    Action::Usual { .. } | Action::Quotient => v == b,
                     _ => false,
                 };
                 all.into_iter().filter(|v| !takes_mask(*v)).for_each(|v| self.expand(v, &all));

@@ -1,9 +1,9 @@
 //! Single precision: twice as many numbers to a vector.
 //!
-//! An operation in single precision is the one in double precision, rounded. For sums, products, quotients
-//! and roots that has the same bits as computing in single precision at once, since a number of double precision has
-//! more than twice as many digits; for other functions both halves of a vector are made vectors of double precision
-//! for as long as it takes.
+//! Sums, products, quotients and roots have instructions for single precision, and the same bits as the results in
+//! double precision, rounded, since a number of double precision has more than twice as many digits. Many functions have
+//! kernels of their own in single precision. For the others, which are those in double precision, rounded, both halves
+//! of a vector are made vectors of double precision for as long as it takes.
 
 use super::encode::{INSERT_UPPER, Opcode, plain};
 use super::ir::{Action, Builder, Value};
@@ -98,6 +98,22 @@ impl Builder {
         [x, upper].map(|half| self.push(Action::Unary(WIDEN, None), &[half]))
     }
 
+    /// A function that has a kernel of its own in single precision. If vectors hold numbers of double precision, they
+    /// are made half as long for it, and each half of a vector has all of them, so that none is there that a kernel does
+    /// not reach.
+    pub fn kernel_in_single(&mut self, op: Op, [x, y, _]: [Formed; 3]) -> Option<Value> {
+        if self.packed {
+            return op.single_kernel(self, x.value, y.value);
+        }
+        let one = op.operands().len() == 1;
+        let x = self.narrowed([x.value; 2]);
+        let y = if one { x } else { self.narrowed([y.value; 2]) };
+        self.packed = true;
+        let value = op.single_kernel(self, x, y);
+        self.packed = false;
+        Some(self.push(Action::Unary(WIDEN, None), &[value?]))
+    }
+
     /// A function that has a kernel, in double precision.
     pub fn kernel_in_halves(&mut self, op: Op, args: [Formed; 3]) -> Option<Value> {
         let n = op.operands().len();
@@ -116,10 +132,7 @@ impl Builder {
     /// The bits of a real in double precision, as the block interpreter would have them.
     pub fn exact_halves(&mut self, x: Formed) -> [Value; 2] {
         let x = self.upright(x);
-        let halves = self.widened(x.value);
-        self.packed = false;
-        let bits = halves.map(|value| self.exact_bits(Formed { value, ..x }));
-        self.packed = true;
-        bits
+        let bits = self.exact_bits(x);
+        self.widened(bits)
     }
 }

@@ -11,6 +11,7 @@ mod gamma;
 mod inverse;
 mod logarithm;
 mod root;
+pub mod single;
 mod trigamma;
 mod trigonometric;
 

@@ -69,7 +69,10 @@ fn run_extended(world: &mut World, row: &Row, args: &[Value]) -> Result<Value, E
         Rule::Own(own) if single && FOLDED.contains(&row.name) => own(world, &args)?,
         _ => run(world, row, &args)?,
     };
-    Ok(world.fit(result))
+    Ok(match row.function {
+        Some(op) if args.len() == 1 => world.fit_result(op, &args, result),
+        _ => world.fit(result),
+    })
 }
 
 const FOLDED: [&str; 14] = ["+", "-", "*", "/", "cube", "max", "min", "expt", "pow", "=", "<", ">", "<=", ">="];
@@ -79,6 +82,8 @@ struct Row {
     name: &'static str,
     plain: Native,
     rule: Rule,
+    /// The operation that it is if it has one argument.
+    function: Option<Op>,
     /// Whether it computes with numbers.
     numeric: bool,
     /// Whether its rule asks for nothing if no argument is traced.
@@ -93,6 +98,10 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
             name: p.name,
             plain: p.run,
             rule,
+            function: match p.name {
+                "log" => Some(Op::Log),
+                name => UNARY.iter().find(|row| row.0 == name).map(|row| row.1),
+            },
             numeric: prims::numbers::PRIMITIVES.iter().any(|q| q.name == p.name),
             plain_without_traced: matches!(rule, Rule::Structural | Rule::Own(_) | Rule::Pin),
         }
@@ -352,6 +361,7 @@ fn one(world: &mut World, name: &str, args: &[Value], op: Op) -> Result<Value, E
         return world.elementwise(op, args);
     }
     let result = with_plain(world, name, args)?;
+    let result = world.fit_result(op, &[plain], result);
     if world.node_of(args[0]).is_none() {
         return Ok(result);
     }

@@ -1,0 +1,19 @@
+//! Kernels of their own for single precision: as short as fewer digits allow.
+//!
+//! They are written for arithmetic in single precision. Functions that are not here are the ones in double precision,
+//! rounded. Where a kernel does not reach, a function in double precision is used and its result rounded.
+
+mod exponential;
+mod logarithm;
+mod trigonometric;
+
+pub use exponential::{cosh, exp, expm1, sigmoid, sinh, tanh};
+pub use logarithm::{log, log1p, pow, pow_base, pow_exponent, softplus};
+pub use trigonometric::{cos, sin};
+
+use crate::arith::Arith;
+
+/// A pattern of 32 bits.
+fn pattern<A: Arith>(a: &mut A, bits: u32) -> A::V {
+    a.bits(u64::from(bits) << 32)
+}
