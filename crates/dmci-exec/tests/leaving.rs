@@ -21,6 +21,8 @@ impl Leaves for Table<'_> {
 /// What a loop is like besides its steps to a square root.
 #[derive(Clone, Copy)]
 struct Kind {
+    /// In single precision.
+    single: bool,
     /// It ends after a number of rounds that lanes bring along.
     counts: bool,
     /// Numbers that nothing converges by: a state that becomes another one, a boolean, an integer, a slow function.
@@ -86,7 +88,7 @@ fn followed(kind: Kind) -> Tape {
 
 /// The loop, and how many states it has.
 fn recorded(kind: Kind) -> (Recorder, NodeId, usize) {
-    let mut r = Recorder::new();
+    let mut r = if kind.single { Recorder::single() } else { Recorder::new() };
     let x = r.leaf("x", LeafKind::Param, 2.0);
     let eta = r.leaf("eta", LeafKind::Param, 1.0);
     let tol = r.leaf("tol", LeafKind::Input, 1e-6);
@@ -142,8 +144,8 @@ fn lanes(n: usize) -> Vec<Lane> {
 #[test]
 fn lanes_that_have_left_keep_their_states() {
     for (counts, limit) in [(true, 1 << 40), (true, 40), (false, 100), (false, 3), (false, 0)] {
-        for more in [false, true] {
-            let tape = looped(Kind { counts, more, limit });
+        for (more, single) in [(false, false), (true, false), (false, true), (true, true)] {
+            let tape = looped(Kind { single, counts, more, limit });
             let merged = Passes::default().run(&tape);
             for n in [1, 5, 37, 300] {
                 let lanes = lanes(n);
@@ -151,7 +153,7 @@ fn lanes_that_have_left_keep_their_states() {
                 for (tape, code) in [(&tape, Code::Always), (&tape, Code::AlwaysNarrow), (&merged, Code::Always)] {
                     let found = run(tape, &lanes, code);
                     let first = (0..found.len()).find(|&i| found[i] != expected[i]);
-                    assert!(first.is_none(), "{code:?}, {n} lanes, limit {limit}, {counts} {more}: {first:?}");
+                    assert!(first.is_none(), "{code:?}, {n} lanes, limit {limit}, {counts} {more} {single}: {first:?}");
                 }
             }
         }
@@ -160,9 +162,9 @@ fn lanes_that_have_left_keep_their_states() {
 
 #[test]
 fn lanes_are_as_they_are_alone() {
-    let tape = looped(Kind { counts: false, more: true, limit: 60 });
     let lanes = lanes(300);
-    for code in [Code::Always, Code::AlwaysNarrow] {
+    for (code, single) in [(Code::Always, false), (Code::AlwaysNarrow, false), (Code::Always, true)] {
+        let tape = looped(Kind { single, counts: false, more: true, limit: 60 });
         let all = run(&tape, &lanes, code);
         let width = all.len() / lanes.len();
         // Some of them leave at once, some never.
@@ -177,8 +179,8 @@ fn lanes_are_as_they_are_alone() {
 #[test]
 fn the_way_back_has_as_many_rounds() {
     for (counts, limit) in [(true, 1 << 40), (false, 100), (false, 10)] {
-        for more in [false, true] {
-            let tape = Passes::default().run(&followed(Kind { counts, more, limit }));
+        for (more, single) in [(false, false), (true, false), (false, true), (true, true)] {
+            let tape = Passes::default().run(&followed(Kind { single, counts, more, limit }));
             // Blocks of lanes, the later of which know what lanes did in earlier ones; some of them are all alike.
             for (n, same) in [(7, 1), (300, 1), (1000, 1), (1000, 300)] {
                 let different = lanes(n);
@@ -187,7 +189,7 @@ fn the_way_back_has_as_many_rounds() {
                 for code in [Code::Always, Code::AlwaysNarrow] {
                     let found = run(&tape, &lanes, code);
                     let first = (0..found.len()).find(|&i| found[i] != expected[i]);
-                    assert!(first.is_none(), "{code:?}, {n} lanes, limit {limit}, {counts} {more}: {first:?}");
+                    assert!(first.is_none(), "{code:?}, {n} lanes, limit {limit}, {counts} {more} {single}: {first:?}");
                 }
             }
         }

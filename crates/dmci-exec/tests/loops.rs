@@ -40,8 +40,8 @@ fn leaves(r: &mut Recorder) -> [NodeId; 4] {
     ]
 }
 
-fn looped() -> (Recorder, NodeId, Vec<NodeId>) {
-    let mut r = Recorder::new();
+fn looped(single: bool) -> (Recorder, NodeId, Vec<NodeId>) {
+    let mut r = if single { Recorder::single() } else { Recorder::new() };
     let [p, x, y, n] = leaves(&mut r);
     let t = r.int(0);
     let (from, guards, count) = (r.len(), 0, r.leaf_count());
@@ -64,8 +64,8 @@ fn looped() -> (Recorder, NodeId, Vec<NodeId>) {
     (r, out, vec![p, NodeId(1), NodeId(2)])
 }
 
-fn flat(rounds: usize) -> (Recorder, NodeId, Vec<NodeId>) {
-    let mut r = Recorder::new();
+fn flat(rounds: usize, single: bool) -> (Recorder, NodeId, Vec<NodeId>) {
+    let mut r = if single { Recorder::single() } else { Recorder::new() };
     let [p, x, y, _] = leaves(&mut r);
     let t = r.int(0);
     let mut state = [t, x, y];
@@ -115,16 +115,17 @@ fn lanes(n: usize) -> Vec<[f64; 3]> {
 
 #[test]
 fn a_loop_is_its_rounds_written_out() {
-    let tape = derivatives(looped());
-    tape.verify().unwrap();
-    let reread = Tape::parse(&tape.print()).unwrap();
-    assert_eq!(reread.print(), tape.print());
-    for passes in [Passes::default(), Passes { dead: false, merge: false, stage: false }] {
+    let none = Passes { dead: false, merge: false, stage: false };
+    for (passes, single) in [(Passes::default(), false), (none, false), (Passes::default(), true)] {
+        let tape = derivatives(looped(single));
+        tape.verify().unwrap();
+        let reread = Tape::parse(&tape.print()).unwrap();
+        assert_eq!(reread.print(), tape.print());
         let tape = passes.run(&tape);
         tape.verify().unwrap();
         for rounds in [0, 1, 2, 7, 100, 1000] {
             let lanes = lanes(37);
-            let expected = run(&derivatives(flat(rounds)), &lanes, |_| 0);
+            let expected = run(&derivatives(flat(rounds, single)), &lanes, |_| 0);
             let found = run(&tape, &lanes, |_| rounds as i64);
             let first = (0..expected.len()).find(|&i| found[i] != expected[i]);
             assert!(first.is_none(), "{rounds} rounds, {} of {}: {first:?}", found.len(), lanes.len());
@@ -134,7 +135,7 @@ fn a_loop_is_its_rounds_written_out() {
 
 #[test]
 fn lanes_take_the_rounds_that_they_need() {
-    let tape = Passes::default().run(&derivatives(looped()));
+    let tape = Passes::default().run(&derivatives(looped(false)));
     let lanes = lanes(300);
     let rounds = |i: usize| (i * i * 7 % 500) as i64;
     let all = run(&tape, &lanes, rounds);

@@ -11,7 +11,7 @@ use dmci_ops::{MAX_ARITY, Op};
 /// What is not in the straight line, because it hardly ever happens.
 pub(super) enum Cold {
     Guard { copy: usize, outcome: bool, index: u32 },
-    Usual { result: u8, x: Place, y: Place, slow: Slow, single: bool },
+    Usual { result: u8, x: Place, y: Place, slow: Slow, numbers: Numbers },
     Divide { result: u8, x: Place, y: Place },
     Canonical { first: u8 },
 }
@@ -156,7 +156,7 @@ impl Emitter<'_> {
                     self.code.vector(LOAD, result, 0, x, None);
                     self.code.vector(DIVIDE, result, result, y, None);
                 }
-                Cold::Usual { result, x, y, slow, single } => {
+                Cold::Usual { result, x, y, slow, numbers } => {
                     self.code.call(self.save);
                     for (register, place) in [(RDI, x), (RSI, y), (RDX, Place::Register(result))] {
                         match place {
@@ -171,11 +171,12 @@ impl Emitter<'_> {
                     }
                     self.code.raw(&[0x89, 0xC1]);
                     self.code.constant_general(R8, slow as *const () as u64);
-                    let call = match (self.wide, single) {
-                        (Vectors::Half, false) => call_slow::<f64, 4> as *const (),
-                        (Vectors::Half, true) => call_slow::<f32, 8> as *const (),
-                        (Vectors::Whole, false) => call_slow::<f64, 8> as *const (),
-                        (Vectors::Whole, true) => call_slow::<f32, 16> as *const (),
+                    let call = match (numbers.are_single(), numbers.lanes(self.wide)) {
+                        (false, 4) => call_slow::<f64, 4> as *const (),
+                        (false, _) => call_slow::<f64, 8> as *const (),
+                        (true, 4) => call_slow::<f32, 4> as *const (),
+                        (true, 8) => call_slow::<f32, 8> as *const (),
+                        (true, _) => call_slow::<f32, 16> as *const (),
                     };
                     self.code.constant_general(RAX, call as u64);
                     self.code.call_rax();

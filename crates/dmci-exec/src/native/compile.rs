@@ -2,7 +2,7 @@
 
 use super::division::Ways;
 use super::emit::{Emitter, SPILLS_AT};
-use super::encode::Vectors;
+use super::encode::{Numbers, Vectors};
 use super::entire::Entire;
 use super::ir::{Builder, NONE, Value};
 use super::line::Lowering;
@@ -82,10 +82,14 @@ impl Compiled {
         let results = of_loop.map_or(&[][..], |step| &step.next);
         let vectors = plan.native.vectors(lanes);
         let rounds = of_loop.filter(|_| plan.is_straight()).and_then(Rounds::of);
-        let packed = of_loop.is_none() && can_be_packed(plan);
+        let numbers = match plan.single {
+            false => Numbers::Double,
+            true if of_loop.is_none() && can_be_packed(plan) => Numbers::Single,
+            true => Numbers::Short,
+        };
         let sources = (layout, rounds.as_ref().zip(of_loop));
         let lower =
-            |ways: Ways| Lowered::new(plan, [leaf_rows, output_rows], results, sources, (vectors, ways, packed));
+            |ways: Ways| Lowered::new(plan, [leaf_rows, output_rows], results, sources, (vectors, ways, numbers));
         let mut lowered = lower(Ways::default());
         let ways = lowered.ways_of_divisions();
         if rounds.is_none() && !ways.are_divisions() {
@@ -260,7 +264,7 @@ impl<'a> Lowered<'a> {
         rows: [usize; 2],
         results: &[RowRange],
         (layout, rounds): (Option<&'a Layout>, Option<(&Rounds<'a>, &LoopStep)>),
-        how: (Vectors, Ways, bool),
+        how: (Vectors, Ways, Numbers),
     ) -> Lowered<'a> {
         let mut lowering = Lowering::new(plan, exported(plan, results), rows, layout, how);
         let mut pieces = Vec::new();

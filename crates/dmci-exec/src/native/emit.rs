@@ -263,16 +263,7 @@ impl<'a> Emitter<'a> {
                     self.code.vector(op, self.register(group, copy), number(other[copy]), set[copy], Some(byte));
                 }
             }
-            Action::Fused { negated, single } => self.fused(d, [a, b, c], negated, single),
-            Action::Single => {
-                let from = self.places(a);
-                let group = self.result(d, &all);
-                for (copy, &from) in from.iter().enumerate().take(self.interleave) {
-                    let r = self.register(group, copy);
-                    self.code.vector(plain(0x5A), r, 0, from, None);
-                    self.code.vector(Opcode { prefix: 0, ..plain(0x5A) }, r, 0, Place::Register(r), None);
-                }
-            }
+            Action::Fused { negated, numbers } => self.fused(d, [a, b, c], negated, numbers),
             Action::Store { row } => {
                 self.bring(a, &all);
                 for copy in 0..self.interleave {
@@ -376,7 +367,8 @@ impl<'a> Emitter<'a> {
             Action::Guard { outcome, index } => {
                 self.list = None;
                 let all_set = (1u32 << self.lanes) - 1;
-                let test = self.test(a, self.lanes > self.wide.lanes(), &all);
+                let numbers = if self.lanes > self.wide.lanes() { Numbers::Single } else { Numbers::Double };
+                let test = self.test(a, numbers, &all);
                 for copy in 0..self.interleave {
                     self.test_bits(&test, copy);
                     self.code.compare_rax(if outcome { all_set } else { 0 });
@@ -384,13 +376,13 @@ impl<'a> Emitter<'a> {
                     self.cold.push((jump, self.code.position(), Cold::Guard { copy, outcome, index }));
                 }
             }
-            Action::Usual { slow, single } => {
+            Action::Usual { slow, numbers } => {
                 self.list = None;
-                self.usual(d, all, single, |result, x, y| Cold::Usual { result, x, y, slow, single });
+                self.usual(d, all, numbers, |result, x, y| Cold::Usual { result, x, y, slow, numbers });
             }
             Action::Quotient => {
                 self.list = None;
-                self.usual(d, all, false, |result, x, y| Cold::Divide { result, x, y });
+                self.usual(d, all, Numbers::Double, |result, x, y| Cold::Divide { result, x, y });
             }
             Action::Call(op) => {
                 self.list = None;
@@ -434,7 +426,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// One operand is overwritten: one that dies if there is one, else a copy. Another one can stay in memory.
-    fn fused(&mut self, d: Value, all: [Value; 3], negated: bool, single: bool) {
+    fn fused(&mut self, d: Value, all: [Value; 3], negated: bool, numbers: Numbers) {
         let [a, b, c] = all;
         let once = |v: Value| all.iter().filter(|o| **o == v).count() == 1;
         let resident = |this: &Self, v: Value| this.group_of[v.0 as usize] != NO_GROUP;
@@ -448,7 +440,7 @@ impl<'a> Emitter<'a> {
             }
         }
         let [pa, pb, pc] = all.map(|v| self.places(v));
-        let form = |base: u8| Opcode { map: 2, prefix: 1, wide: !single, code: base + if negated { 4 } else { 0 } };
+        let form = |base: u8| numbers.sized(Opcode { map: 2, ..plain(base + if negated { 4 } else { 0 }) });
         let (by_132, by_213, by_231) = (form(0x98), form(0xA8), form(0xB8));
         // The form, what the result is put over, the operand in the middle, the last one.
         let (op, over, middle, last) = match target {
@@ -469,13 +461,14 @@ impl<'a> Emitter<'a> {
     }
 
     /// Brings a mask to where its bits can be looked at.
-    pub(super) fn test(&mut self, m: Value, single: bool, operands: &[Value]) -> Test {
+    pub(super) fn test(&mut self, m: Value, numbers: Numbers, operands: &[Value]) -> Test {
         match self.wide {
             Vectors::Half => {
                 self.bring(m, operands);
-                Test::Signs(Opcode { prefix: !single as u8, ..SIGN_BITS }, self.places(m))
+                let op = Opcode { prefix: !numbers.are_single() as u8, short: numbers == Numbers::Short, ..SIGN_BITS };
+                Test::Signs(op, self.places(m))
             }
-            Vectors::Whole => Test::Mask(self.bring_mask(m, single, operands)),
+            Vectors::Whole => Test::Mask(self.bring_mask(m, numbers, operands)),
         }
     }
 
@@ -506,11 +499,11 @@ impl<'a> Emitter<'a> {
         group
     }
 
-    fn usual(&mut self, d: Value, all: [Value; 4], single: bool, cold: impl Fn(u8, Place, Place) -> Cold) {
+    fn usual(&mut self, d: Value, all: [Value; 4], numbers: Numbers, cold: impl Fn(u8, Place, Place) -> Cold) {
         let [fast, m, x, y] = all;
         self.bring(fast, &all);
-        let test = self.test(m, single, &all);
-        let lanes = self.wide.lanes() * (1 + single as usize);
+        let test = self.test(m, numbers, &all);
+        let lanes = numbers.lanes(self.wide);
         let [from, xs, ys] = [fast, x, y].map(|v| self.places(v));
         let group = if self.is_dying(fast) && x != fast && y != fast {
             self.replaced(fast, d)

@@ -91,18 +91,54 @@ pub(super) const R13: u8 = 13;
 pub(super) const R14: u8 = 14;
 pub(super) const R15: u8 = 15;
 
-/// An instruction on vectors: opcode map, mandatory prefix, width bit, opcode.
+/// What the numbers in a vector are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Numbers {
+    /// Numbers of double precision.
+    #[default]
+    Double,
+    /// Twice as many of single precision.
+    Single,
+    /// As many, but of single precision, in the lower half.
+    Short,
+}
+
+impl Numbers {
+    pub fn are_single(self) -> bool {
+        self != Numbers::Double
+    }
+
+    /// How many there are.
+    pub fn lanes(self, vectors: Vectors) -> usize {
+        vectors.lanes() * if self == Numbers::Single { 2 } else { 1 }
+    }
+
+    /// An instruction on the bits of such numbers.
+    pub fn sized(self, op: Opcode) -> Opcode {
+        Opcode { wide: !self.are_single(), short: self == Numbers::Short, ..op }
+    }
+}
+
+/// An instruction on vectors: opcode map, mandatory prefix, width bit, opcode, whether it is about the lower half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Opcode {
     pub map: u8,
     pub prefix: u8,
     pub wide: bool,
     pub code: u8,
+    pub short: bool,
+}
+
+impl Opcode {
+    /// The same on whole vectors.
+    pub fn on_all(self) -> Opcode {
+        Opcode { short: false, ..self }
+    }
 }
 
 /// An opcode of map 1 with prefix 66, as most are.
 pub(super) const fn plain(code: u8) -> Opcode {
-    Opcode { map: 1, prefix: 1, wide: false, code }
+    Opcode { map: 1, prefix: 1, wide: false, code, short: false }
 }
 
 pub(super) const LOAD: Opcode = plain(0x10);
@@ -141,7 +177,7 @@ impl Code {
     /// An instruction on vectors: destination or only register, first operand, last operand, and a byte behind them.
     pub fn vector(&mut self, op: Opcode, register: u8, first: u8, last: Place, byte: Option<u8>) {
         match self.wide {
-            Vectors::Half => self.instruction(op, 1 << 2, register, first, last, byte),
+            Vectors::Half => self.instruction(op, (!op.short as u8) << 2, register, first, last, byte),
             Vectors::Whole => self.whole(op, Masked::default(), (register, first), last, byte),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::encode::{Code, EXTRACT_QUARTER, EXTRACT_UPPER, INSERT_QUARTER, INSERT_UPPER, LOAD, Opcode, Place, plain};
 use super::ir::{HALF_ADD, HALF_SHIFT, HALF_SUB};
+use super::packed::{WIDEN, WIDEN_MASK};
 
 /// A mask register, and whether lanes outside of it become zero.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,8 +21,8 @@ pub(super) const FROM_GENERAL: Opcode = Opcode { map: 2, wide: true, ..plain(0x7
 pub(super) const MERGE: Opcode = Opcode { map: 2, wide: true, ..plain(0x77) };
 
 /// All bits of the lanes of a mask, and back.
-pub(super) const EXPAND: Opcode = Opcode { map: 2, prefix: 2, wide: true, code: 0x38 };
-pub(super) const COLLECT: Opcode = Opcode { map: 2, prefix: 2, wide: true, code: 0x39 };
+pub(super) const EXPAND: Opcode = Opcode { map: 2, prefix: 2, wide: true, ..plain(0x38) };
+pub(super) const COLLECT: Opcode = Opcode { map: 2, prefix: 2, wide: true, ..plain(0x39) };
 
 /// Masks of sixteen lanes: to and from memory, and to a general register.
 pub(super) const LOAD_MASK: Opcode = Opcode { prefix: 0, ..plain(0x90) };
@@ -31,6 +32,7 @@ pub(super) const MASK_BITS: Opcode = Opcode { prefix: 0, ..plain(0x93) };
 const LOAD_SINGLE: Opcode = Opcode { prefix: 0, ..LOAD };
 
 const WHOLE: u8 = 2 << 5;
+const HALF: u8 = 1 << 5;
 const QUARTER: u8 = 0;
 
 /// An instruction as it is on 512 bits.
@@ -47,7 +49,7 @@ impl Extended {
     fn of(op: Opcode, last: Place) -> Extended {
         let constant = matches!(last, Place::Constant(_));
         let other = |op: Opcode, unit: i32| Extended { op, wide: true, unit, broadcast: false };
-        match op {
+        match op.on_all() {
             LOAD if constant => other(Opcode { map: 2, ..plain(0x19) }, 8),
             LOAD_SINGLE if constant => Extended { wide: false, ..other(Opcode { map: 2, ..plain(0x18) }, 4) },
             INSERT_QUARTER | EXTRACT_QUARTER => other(op, 16),
@@ -60,8 +62,8 @@ impl Extended {
                     2 => op.wide,
                     _ => op.wide || op.code & 1 == 1,
                 };
-                let widens = op.map == 1 && op.prefix == 0 && op.code == 0x5A;
-                Extended { op, wide, unit: if widens { 32 } else { 64 }, broadcast: constant }
+                let half = op.short || op == WIDEN || op == WIDEN_MASK;
+                Extended { op, wide, unit: if half { 32 } else { 64 }, broadcast: constant }
             }
         }
     }
@@ -70,7 +72,8 @@ impl Extended {
 impl Code {
     /// An instruction on 512 bits.
     pub fn whole(&mut self, op: Opcode, masked: Masked, registers: (u8, u8), last: Place, byte: Option<u8>) {
-        self.extended(Extended::of(op, last), WHOLE, masked, registers, last, byte);
+        let length = if op.short { HALF } else { WHOLE };
+        self.extended(Extended::of(op, last), length, masked, registers, last, byte);
     }
 
     /// One on the lower quarter.

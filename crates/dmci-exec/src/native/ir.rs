@@ -3,7 +3,7 @@
 
 use super::columns::Pattern;
 use super::division::{Division, Inverse, Ways};
-use super::encode::{LOAD, Opcode, Vectors, plain};
+use super::encode::{LOAD, Numbers, Opcode, Vectors, plain};
 use dmci_ops::Op;
 use dmci_ops::arith::{Arith, SIGN, Slow};
 use rustc_hash::FxHashMap;
@@ -31,10 +31,8 @@ pub(super) enum Action {
     Upper,
     /// Numbers of a row, for a vector of double precision from one lane of the group on.
     LoadRow { row: u32, lane: u8 },
-    /// a b + c, or c - a b, of numbers of double or single precision.
-    Fused { negated: bool, single: bool },
-    /// Rounded to single precision and back.
-    Single,
+    /// a b + c, or c - a b.
+    Fused { negated: bool, numbers: Numbers },
     /// The operand goes to a row.
     Store { row: u32 },
     /// The same for a vector of double precision, from one lane of the group on.
@@ -58,9 +56,8 @@ pub(super) enum Action {
     Canonical { first: u8 },
     /// Lanes where the operand is not what it should be leave.
     Guard { outcome: bool, index: u32 },
-    /// The first operand, but what a function makes of the third and fourth where the second is not set; numbers may be
-    /// of single precision.
-    Usual { slow: Slow, single: bool },
+    /// The first operand, but what a function makes of the third and fourth where the second is not set.
+    Usual { slow: Slow, numbers: Numbers },
     /// The first operand, but the quotient of the third and fourth where the second is not set.
     Quotient,
     /// An operation that has no instructions here.
@@ -79,7 +76,6 @@ impl Action {
             Action::Unary(op, _) if op.code == 0x51 => 20,
             Action::WithByte(..) | Action::Unary(..) | Action::Upper => 3,
             Action::Fused { .. } => 4,
-            Action::Single => 8,
             Action::Load { .. } | Action::LoadPairs { .. } | Action::LoadPart { .. } | Action::LoadRow { .. } => 5,
             Action::Merge { .. } => 5,
             Action::Call(_) => 100,
@@ -128,8 +124,13 @@ pub(super) struct Builder {
     pub merging: bool,
     /// What a value is.
     pub vectors: Vectors,
-    /// Values are numbers of single precision, twice as many as of double precision.
+    /// Values are numbers of single precision, for now.
     pub packed: bool,
+    /// If they are, they are in the lower halves of vectors.
+    pub short: bool,
+    /// Such values, and the same ones in double precision.
+    pub(super) shortened: FxHashMap<Value, Value>,
+    pub(super) lengthened: FxHashMap<Value, Value>,
     known: FxHashMap<(u64, [Value; 3]), Value>,
     /// How divisions are done, those that were asked for, and inverses of divisors that are at hand.
     pub ways: Ways,
@@ -141,7 +142,9 @@ pub(super) struct Builder {
 
 /// What makes two instructions equal, besides operands; `None` if they must not be merged.
 fn key(action: Action) -> Option<u64> {
-    let of = |op: Opcode| u64::from_le_bytes([op.map, op.prefix, op.wide as u8, op.code, 0, 0, 0, 0]);
+    let of = |op: Opcode| {
+        u64::from_le_bytes([op.map, op.prefix, op.wide as u8 | (op.short as u8) << 1, op.code, 0, 0, 0, 0])
+    };
     Some(match action {
         Action::Binary(op, _) => of(op) | 1 << 32,
         Action::WithByte(op, byte) => of(op) | 2 << 32 | (byte as u64) << 40,
@@ -149,17 +152,17 @@ fn key(action: Action) -> Option<u64> {
         Action::Shift(op, extension, by) => of(op) | 4 << 32 | (extension as u64) << 40 | (by as u64) << 48,
         Action::Blend(op) => of(op) | 5 << 32,
         Action::Upper => 7 << 32,
-        Action::Fused { negated, single } => 6 << 32 | (single as u64) << 1 | negated as u64,
+        Action::Fused { negated, numbers } => 6 << 32 | (numbers as u64) << 1 | negated as u64,
         _ => return None,
     })
 }
 
 const fn map2(code: u8) -> Opcode {
-    Opcode { map: 2, prefix: 1, wide: true, code }
+    Opcode { map: 2, wide: true, ..plain(code) }
 }
 
 const fn map3(code: u8) -> Opcode {
-    Opcode { map: 3, prefix: 1, wide: false, code }
+    Opcode { map: 3, ..plain(code) }
 }
 
 /// The second of two operands where a mask is set.
@@ -195,8 +198,18 @@ pub(super) const UP: u8 = 10;
 pub(super) const TO_ZERO: u8 = 11;
 
 impl Builder {
-    pub fn new(vectors: Vectors, ways: Ways, packed: bool) -> Builder {
-        Builder { vectors, ways, packed, ..Builder::default() }
+    pub fn new(vectors: Vectors, ways: Ways, numbers: Numbers) -> Builder {
+        let (packed, short) = (numbers == Numbers::Single, numbers == Numbers::Short);
+        Builder { vectors, ways, packed, short, ..Builder::default() }
+    }
+
+    /// What values are now.
+    pub(super) fn numbers(&self) -> Numbers {
+        match (self.packed, self.short) {
+            (false, _) => Numbers::Double,
+            (true, false) => Numbers::Single,
+            (true, true) => Numbers::Short,
+        }
     }
 
     fn value(&mut self, home: Home) -> Value {
@@ -224,7 +237,8 @@ impl Builder {
     /// The number that a value is in all lanes, if that is known.
     pub fn constant(&self, v: Value) -> Option<f64> {
         match self.homes[v.0 as usize] {
-            Home::Constant(n) if !self.packed => Some(f64::from_bits(self.constants[n as usize])),
+            Home::Constant(n) if self.packed => Some(f32::from_bits(self.constants[n as usize] as u32).into()),
+            Home::Constant(n) => Some(f64::from_bits(self.constants[n as usize])),
             _ => None,
         }
     }
@@ -253,6 +267,8 @@ impl Builder {
         self.known.clear();
         self.opposites.clear();
         self.inverses.clear();
+        self.shortened.clear();
+        self.lengthened.clear();
     }
 
     /// An instruction without a result.
@@ -264,12 +280,18 @@ impl Builder {
 
     /// The instruction for the numbers that values are now.
     pub(super) fn sized(&self, op: Opcode) -> Opcode {
+        let op = Opcode { short: self.packed && self.short, ..op };
         match op {
             Opcode { map: 1, .. } if self.packed => Opcode { prefix: 0, ..op },
             // Those for single precision come before those for double precision.
             Opcode { map: 3, .. } if self.packed => Opcode { code: op.code - 1, ..op },
             _ => op,
         }
+    }
+
+    /// An instruction on bits: its codes for words and for halves of them.
+    fn on_bits(&self, [word, half]: [u8; 2]) -> Opcode {
+        Opcode { short: self.packed && self.short, ..plain(if self.packed { half } else { word }) }
     }
 
     fn binary(&mut self, code: Opcode, exchange: bool, a: Value, b: Value) -> Value {
@@ -297,8 +319,7 @@ impl Builder {
     }
 
     fn shifted(&mut self, extension: u8, by: u8, a: Value) -> Value {
-        let op = plain(if self.packed { HALF_SHIFT } else { 0x73 });
-        self.push(Action::Shift(op, extension, by), &[a])
+        self.push(Action::Shift(self.on_bits([0x73, HALF_SHIFT]), extension, by), &[a])
     }
 
     /// A word in the table of constants.
@@ -379,10 +400,10 @@ impl Arith for Builder {
         self.push(Action::Unary(self.sized(plain(0x51)), None), &[a])
     }
     fn fma(&mut self, a: Value, b: Value, c: Value) -> Value {
-        self.push(Action::Fused { negated: false, single: self.packed }, &[a, b, c])
+        self.push(Action::Fused { negated: false, numbers: self.numbers() }, &[a, b, c])
     }
     fn fnma(&mut self, a: Value, b: Value, c: Value) -> Value {
-        self.push(Action::Fused { negated: true, single: self.packed }, &[a, b, c])
+        self.push(Action::Fused { negated: true, numbers: self.numbers() }, &[a, b, c])
     }
     fn lesser(&mut self, a: Value, b: Value) -> Value {
         self.binary(plain(0x5D), false, a, b)
@@ -407,12 +428,10 @@ impl Arith for Builder {
         self.binary(XOR, true, a, b)
     }
     fn int_add(&mut self, a: Value, b: Value) -> Value {
-        let op = plain(if self.packed { HALF_ADD } else { 0xD4 });
-        self.push(Action::Binary(op, true), &[a, b])
+        self.push(Action::Binary(self.on_bits([0xD4, HALF_ADD]), true), &[a, b])
     }
     fn int_sub(&mut self, a: Value, b: Value) -> Value {
-        let op = plain(if self.packed { HALF_SUB } else { 0xFB });
-        self.push(Action::Binary(op, false), &[a, b])
+        self.push(Action::Binary(self.on_bits([0xFB, HALF_SUB]), false), &[a, b])
     }
     fn up(&mut self, a: Value, by: u8) -> Value {
         self.shifted(6, by, a)
@@ -442,6 +461,6 @@ impl Arith for Builder {
         self.blend(s, a, b)
     }
     fn usual(&mut self, m: Value, fast: Value, x: Value, y: Value, slow: Slow) -> Value {
-        self.push(Action::Usual { slow, single: self.packed }, &[fast, m, x, y])
+        self.push(Action::Usual { slow, numbers: self.numbers() }, &[fast, m, x, y])
     }
 }

@@ -2,7 +2,7 @@
 
 use super::columns::MOST_COLUMNS;
 use super::division::Ways;
-use super::encode::Vectors;
+use super::encode::{Numbers, Vectors};
 use super::ir::{Action, Builder, NONE, Value};
 use super::lists::{Layout, Spot};
 use super::lower::{Form, Formed};
@@ -14,7 +14,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Steps on their way to instructions.
 pub(super) struct Lowering<'a> {
-    plan: &'a Plan,
     pub(super) builder: Builder,
     /// What is in each slot, and which straight line knows it.
     values: Vec<(u32, Formed)>,
@@ -46,12 +45,11 @@ impl<'a> Lowering<'a> {
         exported: Vec<bool>,
         [leaf_rows, output_rows]: [usize; 2],
         layout: Option<&'a Layout>,
-        (vectors, ways, packed): (Vectors, Ways, bool),
+        (vectors, ways, numbers): (Vectors, Ways, Numbers),
     ) -> Self {
         Lowering {
-            plan,
-            builder: Builder::new(vectors, ways, packed),
-            values: vec![(0, Formed { value: NONE, form: Form::Bits }); plan.slots],
+            builder: Builder::new(vectors, ways, numbers),
+            values: vec![(0, Formed::new(NONE, Form::Bits)); plan.slots],
             line: 1,
             rows_change: exported.contains(&true),
             exported,
@@ -89,7 +87,7 @@ impl<'a> Lowering<'a> {
     /// What is in a slot of a loop is in a row outside of it.
     pub(super) fn put_outside(&mut self, slot: Slot, row: u32) {
         let form = self.form_in_row(slot);
-        self.values[slot as usize] = (self.line, Formed { value: self.builder.row(row), form });
+        self.values[slot as usize] = (self.line, Formed::new(self.builder.row(row), form));
     }
 
     /// The same in the line that there is.
@@ -208,7 +206,7 @@ impl<'a> Lowering<'a> {
         }
         if self.values[slot as usize].0 != self.line {
             let form = self.form_in_row(slot);
-            self.values[slot as usize] = (self.line, Formed { value: self.builder.row(slot), form });
+            self.values[slot as usize] = (self.line, Formed::new(self.builder.row(slot), form));
         }
         self.values[slot as usize].1
     }
@@ -219,9 +217,8 @@ impl<'a> Lowering<'a> {
     }
 
     fn leaf(&mut self, value: Value, real: bool) -> Formed {
-        let rounded = real && self.plan.single && !self.builder.packed;
-        let value = if rounded { self.builder.push(Action::Single, &[value]) } else { value };
-        Formed { value, form: if real { Form::Real } else { Form::Bits } }
+        let leaf = Formed::new(value, if real { Form::Real } else { Form::Bits });
+        if real && self.builder.short { self.builder.rounded_number(leaf) } else { leaf }
     }
 
     fn set(&mut self, step: usize, slot: Slot, mut x: Formed) {
@@ -235,7 +232,7 @@ impl<'a> Lowering<'a> {
         self.values[slot as usize] = (self.line, x);
         if self.exported[step] {
             let real = self.reals.is_some() && matches!(x.form, Form::Real | Form::Negated);
-            let bits = if real { self.builder.upright(x).value } else { self.builder.exact_bits(x) };
+            let bits = if real { self.builder.upright_on_all(x).value } else { self.builder.exact_bits(x) };
             self.builder.effect(Action::Store { row: slot }, &[bits], NONE);
         }
     }
@@ -255,15 +252,15 @@ impl<'a> Lowering<'a> {
             }
             Step::Constant { d, bits } if self.builder.packed => {
                 let value = self.builder.real(f64::from_bits(bits));
-                self.set(i, d, Formed { value, form: Form::Real });
+                self.set(i, d, Formed::new(value, Form::Real));
             }
             Step::Constant { d, bits } => {
                 let value = self.builder.bits(bits);
-                self.set(i, d, Formed { value, form: Form::Bits });
+                self.set(i, d, Formed::new(value, Form::Bits));
             }
             Step::Op { op, d, args } => {
                 let n = op.operands().len();
-                let mut operands = [Formed { value: NONE, form: Form::Bits }; 3];
+                let mut operands = [Formed::new(NONE, Form::Bits); 3];
                 operands.iter_mut().zip(&args[..n]).for_each(|(operand, &slot)| *operand = self.get(slot));
                 let opposites = op == Op::Select && self.builder.selects_opposites(operands);
                 if !opposites && !Builder::takes_signs(op) {
@@ -274,7 +271,7 @@ impl<'a> Lowering<'a> {
                         }
                     }
                 }
-                let result = self.builder.operation(op, operands, self.plan.single);
+                let result = self.builder.operation(op, operands);
                 self.set(i, d, result);
             }
             Step::Guard { test, outcome, index } => {
@@ -298,6 +295,7 @@ impl<'a> Lowering<'a> {
                         continue;
                     }
                     if self.layout.is_some() {
+                        let x = self.builder.lengthened(x);
                         self.results.push(x);
                         continue;
                     }

@@ -26,6 +26,14 @@ pub(super) enum Form {
 pub(super) struct Formed {
     pub value: Value,
     pub form: Form,
+    /// It is of single precision, or comes from comparing such numbers, and in the lower half of a vector.
+    pub short: bool,
+}
+
+impl Formed {
+    pub fn new(value: Value, form: Form) -> Formed {
+        Formed { value, form, short: false }
+    }
 }
 
 /// Whether an operation is a kernel of many instructions.
@@ -41,6 +49,9 @@ pub(super) fn has_kernel(op: Op) -> bool {
 impl Builder {
     /// The value with the bits that the block interpreter would have.
     pub fn exact_bits(&mut self, x: Formed) -> Value {
+        if x.short {
+            return self.exact_bits_of_short(x);
+        }
         match x.form {
             Form::Bits => x.value,
             Form::Mask => self.down(x.value, 63),
@@ -58,7 +69,7 @@ impl Builder {
     /// A boolean as a mask.
     pub fn mask(&mut self, x: Formed) -> Value {
         if x.form == Form::Mask {
-            return x.value;
+            return if self.packed { x.value } else { self.lengthened(x).value };
         }
         let zero = self.bits(0);
         let is_zero = self.int_equal(x.value, zero);
@@ -70,10 +81,13 @@ impl Builder {
         if x.form != Form::Negated {
             return x;
         }
+        let packed = self.packed;
+        self.packed |= x.short;
         let sign = self.bits(SIGN);
         let value = self.xor(x.value, sign);
+        self.packed = packed;
         self.opposites.insert(value, x.value);
-        Formed { value, form: Form::Real }
+        Formed { value, form: Form::Real, short: x.short }
     }
 
     /// An operation that takes operands of either sign: what it is instead, and the form of its result.
@@ -123,28 +137,31 @@ impl Builder {
             }
             None => self.select(test, b.value, c.value),
         };
-        Formed { value, form: Form::Negated }
+        Formed::new(value, Form::Negated)
     }
 
     /// An operation. Operands have their own signs, unless it takes either.
-    pub fn operation(&mut self, op: Op, args: [Formed; 3], single: bool) -> Formed {
+    pub fn operation(&mut self, op: Op, args: [Formed; 3]) -> Formed {
+        if self.short { self.rounded_operation(op, args) } else { self.operation_on_all(op, args) }
+    }
+
+    /// The same on numbers of the precision that they are in now; in double precision, without rounding.
+    pub(super) fn operation_on_all(&mut self, op: Op, args: [Formed; 3]) -> Formed {
         let [a, b, c] = args;
         if op == Op::Neg {
             let form = if a.form == Form::Negated { Form::Real } else { Form::Negated };
-            return Formed { value: a.value, form };
+            return Formed::new(a.value, form);
         }
         if op == Op::Select && self.selects_opposites(args) {
             return self.selected_opposite(args);
         }
         if Builder::takes_signs(op) {
             let (value, form) = self.with_signs(op, a, b);
-            let value = if single && !self.packed { self.push(Action::Single, &[value]) } else { value };
-            return Formed { value, form };
+            return Formed::new(value, form);
         }
         self.merging = has_kernel(op);
-        let own = single && op.has_single_kernel();
         let value = match has_kernel(op) {
-            true if own => self.kernel_in_single(op, args),
+            true if self.packed && op.has_single_kernel() => op.single_kernel(self, a.value, b.value),
             true if self.packed => self.kernel_in_halves(op, args),
             _ => self.inline(op, a, b, c),
         };
@@ -158,18 +175,14 @@ impl Builder {
             Type::Int => Form::Bits,
             Type::Bool => Form::Mask,
         };
-        if single && form == Form::Real && !self.packed && !own {
-            return Formed { value: self.push(Action::Single, &[value]), form };
-        }
-        Formed { value, form }
+        Formed::new(value, form)
     }
 
     fn called(&mut self, op: Op, args: [Formed; 3]) -> Formed {
         let n = op.operands().len();
         let operands: Vec<Value> = args[..n].iter().map(|&x| self.exact_bits(x)).collect();
         let value = self.push(Action::Call(op), &operands);
-        let form = if op.result() == Type::Real { Form::Real } else { Form::Bits };
-        Formed { value, form }
+        Formed::new(value, if op.result() == Type::Real { Form::Real } else { Form::Bits })
     }
 
     pub(super) fn inline(&mut self, op: Op, fa: Formed, fb: Formed, fc: Formed) -> Option<Value> {
@@ -356,12 +369,17 @@ impl Builder {
     /// A quotient. Dividing by a power of two gives the bits of multiplying by its inverse.
     fn divided(&mut self, a: Value, b: Value) -> Value {
         match self.constant(b) {
-            Some(power) if power.to_bits() << 12 == 0 && power.is_normal() && (1.0 / power).is_normal() => {
+            Some(power) if power.to_bits() << 12 == 0 && self.is_normal(power) && self.is_normal(1.0 / power) => {
                 let inverse = self.real(1.0 / power);
                 self.mul(a, inverse)
             }
             _ => self.div(a, b),
         }
+    }
+
+    /// Whether a number is normal in the precision that values have now.
+    fn is_normal(&self, x: f64) -> bool {
+        if self.packed { (x as f32).is_normal() } else { x.is_normal() }
     }
 
     fn is_one(&self, x: Value) -> bool {

@@ -17,15 +17,15 @@ pub(super) struct Masks {
     /// By value.
     group_of: Vec<u8>,
     held: [Value; 7],
-    /// Whether lanes are numbers of single precision.
-    single: [bool; 7],
+    /// What was compared.
+    numbers: [Numbers; 7],
     /// Whether they are all that there is of a value, and not only its signs.
     whole: [bool; 7],
 }
 
 impl Masks {
     pub fn new(values: usize) -> Masks {
-        Masks { group_of: vec![NO_GROUP; values], held: [NONE; 7], single: [false; 7], whole: [false; 7] }
+        Masks { group_of: vec![NO_GROUP; values], held: [NONE; 7], numbers: [Numbers::Double; 7], whole: [false; 7] }
     }
 
     /// Whether a value is a mask, and in mask registers.
@@ -54,14 +54,24 @@ impl Masks {
 
 /// The instruction on masks of eight lanes or of sixteen, by the instruction on vectors.
 fn on_masks(op: Opcode) -> Option<Opcode> {
-    let code = match (Opcode { prefix: 1, ..op }) {
+    let code = match (Opcode { prefix: 1, ..op.on_all() }) {
         AND => 0x41,
         AND_NOT => 0x42,
         OR => 0x45,
         XOR => 0x47,
         _ => return None,
     };
-    Some(Opcode { code, ..op })
+    // Half as many numbers of single precision are as many as of double precision.
+    Some(Opcode { code, prefix: if op.short { 1 } else { op.prefix }, ..op.on_all() })
+}
+
+/// What an instruction of the first map that has forms for both precisions is about.
+fn numbers_of(op: Opcode) -> Numbers {
+    match (op.prefix, op.short) {
+        (0, true) => Numbers::Short,
+        (0, false) => Numbers::Single,
+        _ => Numbers::Double,
+    }
 }
 
 const NOT: u8 = 0x44;
@@ -82,15 +92,16 @@ impl Emitter<'_> {
                 return self.combined(op, on_masks, d, a, b);
             }
             Action::Blend(op) => {
-                let single = op.code & 1 == 0;
-                let mask = self.bring_mask(a, single, &all);
+                // The code for single precision is even.
+                let numbers = numbers_of(Opcode { prefix: op.code & 1, ..op });
+                let mask = self.bring_mask(a, numbers, &all);
                 self.expand(b, &all);
                 self.expand(c, &all);
                 self.bring(c, &all);
                 let (set, other) = (self.places(b), self.places(c));
                 let group = self.result(d, &all);
                 for copy in 0..self.interleave {
-                    let op = Opcode { wide: !single, ..CHOOSE };
+                    let op = numbers.sized(CHOOSE);
                     let masked = Masked { by: self.mask_register(mask, copy), zero: false };
                     let registers = (self.register(group, copy), number(other[copy]));
                     self.code.whole(op, masked, registers, set[copy], None);
@@ -115,7 +126,7 @@ impl Emitter<'_> {
         all.into_iter().for_each(|v| self.expand(v, &all));
         self.bring(a, &all);
         let (first, last) = (self.places(a), self.places(b));
-        let mask = self.take_mask(d, op.prefix == 0, &all);
+        let mask = self.take_mask(d, numbers_of(op), &all);
         for copy in 0..self.interleave {
             self.code.vector(op, self.mask_register(mask, copy), number(first[copy]), last[copy], byte);
         }
@@ -131,7 +142,7 @@ impl Emitter<'_> {
                 self.code.vector(plain(0x58), to, to, registers[from], None);
             }
         }
-        let mask = self.take_mask(v, false, &[v]);
+        let mask = self.take_mask(v, Numbers::Double, &[v]);
         let last = registers[half % self.interleave];
         self.code.vector(COMPARE, self.mask_register(mask, 0), number(registers[0]), last, Some(UNORDERED));
         mask
@@ -140,13 +151,13 @@ impl Emitter<'_> {
     /// An operation on bits, if an operand of it is a mask.
     fn combined(&mut self, op: Opcode, on_masks: Opcode, d: Value, a: Value, b: Value) -> bool {
         let all = [a, b];
-        let single = op.prefix == 0;
+        let numbers = numbers_of(op);
         match all.map(|v| self.masks.has(v)) {
             [true, true] => {
                 let [first, last] = all.map(|v| self.masks.group_of[v.0 as usize]);
                 let [first, last] = [first, last].map(|group| self.mask_registers(group));
                 self.release_dying(&all);
-                let mask = self.take_mask(d, single, &all);
+                let mask = self.take_mask(d, numbers, &all);
                 for copy in 0..self.interleave {
                     let last = Place::Register(last[copy]);
                     self.code.masks(on_masks, self.mask_register(mask, copy), Some(first[copy]), last);
@@ -156,13 +167,13 @@ impl Emitter<'_> {
             [false, false] => false,
             [one, _] => {
                 let (mask, other) = if one { (a, b) } else { (b, a) };
-                let whole = Opcode { prefix: 1, ..op };
+                let whole = Opcode { prefix: 1, ..op.on_all() };
                 if whole == AND {
-                    self.kept(d, mask, other, Opcode { prefix: op.prefix, ..LOAD });
+                    self.kept(d, mask, other, Opcode { prefix: op.prefix, short: op.short, ..LOAD });
                 } else if whole == XOR && self.is_ones(other) {
                     let from = self.mask_registers(self.masks.group_of[mask.0 as usize]);
                     self.release_dying(&all);
-                    let to = self.take_mask(d, single, &all);
+                    let to = self.take_mask(d, numbers, &all);
                     for (copy, &from) in from.iter().enumerate().take(self.interleave) {
                         let op = Opcode { code: NOT, ..on_masks };
                         self.code.masks(op, self.mask_register(to, copy), None, Place::Register(from));
@@ -209,7 +220,7 @@ impl Emitter<'_> {
     }
 
     /// A group of mask registers for a value; operands that are in vector registers stay there.
-    fn take_mask(&mut self, v: Value, single: bool, operands: &[Value]) -> u8 {
+    fn take_mask(&mut self, v: Value, numbers: Numbers, operands: &[Value]) -> u8 {
         let groups = 7 / self.interleave;
         let group = (0..groups).find(|&g| self.masks.held[g] == NONE).unwrap_or_else(|| {
             let used_last = |g: &usize| self.next[self.masks.held[*g].0 as usize];
@@ -220,24 +231,23 @@ impl Emitter<'_> {
             group
         });
         self.masks.held[group] = v;
-        self.masks.single[group] = single;
+        self.masks.numbers[group] = numbers;
         self.masks.whole[group] = true;
         self.masks.group_of[v.0 as usize] = group as u8;
         group as u8
     }
 
     /// Brings a value into mask registers: the signs of a vector.
-    pub(super) fn bring_mask(&mut self, v: Value, single: bool, operands: &[Value]) -> u8 {
+    pub(super) fn bring_mask(&mut self, v: Value, numbers: Numbers, operands: &[Value]) -> u8 {
         if let Some(group) = self.masks.group(v) {
             return group;
         }
         self.bring(v, operands);
         let from = self.places(v);
-        let group = self.take_mask(v, single, operands);
+        let group = self.take_mask(v, numbers, operands);
         self.masks.whole[group as usize] = false;
         for (copy, &from) in from.iter().enumerate().take(self.interleave) {
-            let op = Opcode { wide: !single, ..COLLECT };
-            self.code.vector(op, self.mask_register(group, copy), 0, from, None);
+            self.code.vector(numbers.sized(COLLECT), self.mask_register(group, copy), 0, from, None);
         }
         group
     }
@@ -254,7 +264,7 @@ impl Emitter<'_> {
             return;
         }
         let group = self.masks.group_of[v.0 as usize];
-        let op = Opcode { wide: !self.masks.single[group as usize], ..EXPAND };
+        let op = self.masks.numbers[group as usize].sized(EXPAND);
         let to = self.take(v, self.mask_of(operands));
         for copy in 0..self.interleave {
             let from = Place::Register(self.mask_register(group, copy));

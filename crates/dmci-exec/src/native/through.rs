@@ -137,7 +137,7 @@ impl Emitter<'_> {
 
     /// A jump, to be given its target later, that is taken if a mask is set in no lane.
     fn jump_if_none(&mut self, mask: Value) -> usize {
-        let test = self.test(mask, false, &[mask]);
+        let test = self.test(mask, Numbers::Double, &[mask]);
         for copy in 0..self.interleave {
             self.test_bits(&test, copy);
             if copy == 0 {
