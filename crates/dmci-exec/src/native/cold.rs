@@ -120,7 +120,7 @@ impl Emitter<'_> {
         self.code.whole(FROM_GENERAL, Masked::default(), (nan, 0), Place::Register(RAX), None);
         for list in first..self.strides.len() {
             self.code.load_general(RAX, RBP, (LISTS_AT + 8 * list) as i32);
-            for part in 0..self.strides[list] as usize * self.interleave {
+            for part in 0..self.strides[list] as usize * self.interleave * (self.lanes / self.wide.lanes()) {
                 let at = Place::Memory { base: RAX, offset: (part * self.wide.bytes()) as i32 };
                 self.code.vector(LOAD, numbers, 0, at, None);
                 self.code.vector(COMPARE, mask, numbers, Place::Register(numbers), Some(UNORDERED));

@@ -8,7 +8,7 @@ use super::ir::{Builder, NONE, Value};
 use super::line::Lowering;
 use super::lists::Layout;
 use super::order::ordered;
-use super::packed::can_be_packed;
+use super::packed::{can_be_packed, packing_pays};
 use super::rounds::{Rounds, RoundsCode};
 use super::run::FEW;
 use crate::plan::{LoopStep, Plan, RowRange, Slot, Step, TensorKind, TensorStep};
@@ -84,7 +84,7 @@ impl Compiled {
         let rounds = of_loop.filter(|_| plan.is_straight()).and_then(Rounds::of);
         let numbers = match plan.single {
             false => Numbers::Double,
-            true if of_loop.is_none() && can_be_packed(plan) => Numbers::Single,
+            true if of_loop.is_none() && can_be_packed(plan) && packing_pays(plan) => Numbers::Single,
             true => Numbers::Short,
         };
         let sources = (layout, rounds.as_ref().zip(of_loop));

@@ -355,10 +355,10 @@ impl<'a> Emitter<'a> {
                     }
                 }
             }
-            Action::Canonical { first } => {
+            Action::Canonical { first, numbers } => {
                 self.list = None;
                 self.bring(a, &all);
-                let mask = self.unordered_sum(a);
+                let mask = self.unordered_sum(a, numbers);
                 self.mask_bits(mask, 0);
                 self.code.compare_rax(0);
                 let jump = self.code.jump_unless_equal();

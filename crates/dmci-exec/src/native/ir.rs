@@ -53,7 +53,7 @@ pub(super) enum Action {
     StorePairs { list: u8, at: u32, lane: u8 },
     /// Results in lists from one on that are not numbers get the bits of an operation, if the operand is not a number
     /// somewhere: it is overwritten, so nothing else may need it.
-    Canonical { first: u8 },
+    Canonical { first: u8, numbers: Numbers },
     /// Lanes where the operand is not what it should be leave.
     Guard { outcome: bool, index: u32 },
     /// The first operand, but what a function makes of the third and fourth where the second is not set.

@@ -34,9 +34,8 @@ pub(super) struct Lowering<'a> {
     pairs: FxHashMap<(u8, u32, u8), [Value; 2]>,
     /// Short lists that were loaded, by list and lane.
     columns: FxHashMap<(u8, u8), Vec<Value>>,
-    /// Results that go to lists: as they are, or if lanes are packed, for two vectors of double precision.
+    /// Results that go to lists.
     results: Vec<Formed>,
-    halves: Vec<[Value; 2]>,
 }
 
 impl<'a> Lowering<'a> {
@@ -61,7 +60,6 @@ impl<'a> Lowering<'a> {
             pairs: FxHashMap::default(),
             columns: FxHashMap::default(),
             results: Vec::new(),
-            halves: Vec::new(),
         }
     }
 
@@ -145,13 +143,15 @@ impl<'a> Lowering<'a> {
         let Some(layout) = self.layout else { return };
         let results = std::mem::take(&mut self.results);
         let sum = self.sum_of_reals(&results);
-        let exact = |x: &Formed| match sum {
-            Some(_) => [self.builder.upright(*x).value, NONE],
-            None => [self.builder.exact_bits(*x), NONE],
+        let exact = |x: &Formed| {
+            let value = match sum {
+                Some(_) => self.builder.upright(*x).value,
+                None => self.builder.exact_bits(*x),
+            };
+            if self.builder.packed { self.builder.widened(value) } else { [value, NONE] }
         };
-        let mut results: Vec<[Value; 2]> = results.iter().map(exact).collect();
-        results.append(&mut self.halves);
-        let mut results = results.into_iter();
+        let mut results = results.iter().map(exact).collect::<Vec<_>>().into_iter();
+        let numbers = self.builder.numbers();
         let packed = std::mem::take(&mut self.builder.packed);
         for (list, &stride) in layout.strides.iter().enumerate().skip(layout.sources) {
             let list = list as u8;
@@ -177,7 +177,7 @@ impl<'a> Lowering<'a> {
             }
         }
         if let Some(sum) = sum {
-            self.builder.effect(Action::Canonical { first: layout.sources as u8 }, &[sum], NONE);
+            self.builder.effect(Action::Canonical { first: layout.sources as u8, numbers }, &[sum], NONE);
         }
         self.builder.packed = packed;
     }
@@ -188,7 +188,7 @@ impl<'a> Lowering<'a> {
         let is_number = |x: &Formed| self.builder.constant(x.value).is_some_and(|x| !x.is_nan());
         let reals: Vec<Formed> = results.iter().filter(|x| !is_number(x)).copied().collect();
         let is_real = |x: &Formed| matches!(x.form, Form::Real | Form::Negated);
-        if self.builder.vectors == Vectors::Half || self.builder.packed || !reals.iter().all(is_real) {
+        if self.builder.vectors == Vectors::Half || !reals.iter().all(is_real) {
             return None;
         }
         let (first, others) = reals.split_first()?;
@@ -283,20 +283,16 @@ impl<'a> Lowering<'a> {
                 for e in 0..count {
                     let x = self.get(s + e);
                     let row = self.output_rows + index + e;
-                    if self.builder.packed {
-                        let halves = self.builder.exact_halves(x);
-                        if self.layout.is_some() {
-                            self.halves.push(halves);
-                            continue;
-                        }
-                        for (half, lane) in halves.into_iter().zip(self.halves()) {
-                            self.builder.effect(Action::StoreRow { row, lane }, &[half], NONE);
-                        }
-                        continue;
-                    }
                     if self.layout.is_some() {
                         let x = self.builder.lengthened(x);
                         self.results.push(x);
+                        continue;
+                    }
+                    if self.builder.packed {
+                        let halves = self.builder.exact_halves(x);
+                        for (half, lane) in halves.into_iter().zip(self.halves()) {
+                            self.builder.effect(Action::StoreRow { row, lane }, &[half], NONE);
+                        }
                         continue;
                     }
                     let bits = self.builder.exact_bits(x);

@@ -133,18 +133,19 @@ impl Emitter<'_> {
     }
 
     /// A mask that is set where the sum of all vectors of a value is not a number, which it overwrites.
-    pub(super) fn unordered_sum(&mut self, v: Value) -> u8 {
+    pub(super) fn unordered_sum(&mut self, v: Value, numbers: Numbers) -> u8 {
         let registers = self.places(v);
+        let [add, compare] = [plain(0x58), COMPARE].map(|op| Opcode { prefix: !numbers.are_single() as u8, ..op });
         let half = self.interleave.div_ceil(2);
         for copy in 1..half {
             for (to, from) in [(0, copy), (half, half + copy)] {
                 let to = number(registers[to]);
-                self.code.vector(plain(0x58), to, to, registers[from], None);
+                self.code.vector(add, to, to, registers[from], None);
             }
         }
-        let mask = self.take_mask(v, Numbers::Double, &[v]);
+        let mask = self.take_mask(v, numbers, &[v]);
         let last = registers[half % self.interleave];
-        self.code.vector(COMPARE, self.mask_register(mask, 0), number(registers[0]), last, Some(UNORDERED));
+        self.code.vector(compare, self.mask_register(mask, 0), number(registers[0]), last, Some(UNORDERED));
         mask
     }
 

@@ -94,6 +94,16 @@ pub(super) fn can_be_packed(plan: &Plan) -> bool {
         })
 }
 
+/// Whether packing makes up for putting leaves into one vector and taking results apart.
+pub(super) fn packing_pays(plan: &Plan) -> bool {
+    let work = |step: &Step| match step {
+        Step::Op { op, .. } if has_kernel(*op) => 8,
+        Step::Op { .. } => 1,
+        _ => 0,
+    };
+    plan.steps.iter().map(work).sum::<usize>() >= 2 * (plan.leaves + plan.outputs)
+}
+
 impl Builder {
     /// Two vectors of double precision as one of single precision.
     pub fn narrowed(&mut self, halves: [Value; 2]) -> Value {
@@ -102,7 +112,7 @@ impl Builder {
     }
 
     /// Numbers as two vectors of double precision.
-    fn widened(&mut self, x: Value) -> [Value; 2] {
+    pub(super) fn widened(&mut self, x: Value) -> [Value; 2] {
         let upper = self.push(Action::Upper, &[x]);
         [x, upper].map(|half| self.push(Action::Unary(WIDEN, None), &[half]))
     }
@@ -130,7 +140,7 @@ impl Builder {
     }
 }
 
-/// Plans that cannot be packed, since there are loops, tensors or integers: numbers of single precision are in the lower
+/// Plans that cannot be packed, since there are loops, tensors or integers, or that are too short for it: numbers of single precision are in the lower
 /// halves of vectors, which have as many lanes as for double precision. Instructions on these are at least as fast, and
 /// nothing has to be rounded. Rows are in double precision.
 impl Builder {
