@@ -251,6 +251,18 @@ fn functions_of_two_arguments_have_their_special_values() {
 }
 
 #[test]
+fn huge_powers_are_out_of_range() {
+    for y in [1e6, 9.99e8, 1e9, 9.87654321e14, 1e15, 1e300] {
+        for x in [5e-324, 1e-300, 7.3e-299, 0.5, 0.99] {
+            assert_eq!((pow(x, y).to_bits(), pow(x, -y)), (0, f64::INFINITY), "{x} {y}");
+        }
+        for x in [1.01, 3.0, 2.9e299] {
+            assert_eq!((pow(x, y), pow(x, -y).to_bits()), (f64::INFINITY, 0), "{x} {y}");
+        }
+    }
+}
+
+#[test]
 fn max_and_min_propagate_nan_and_order_zeros() {
     for (a, b) in [(0.0, -0.0), (-0.0, 0.0)] {
         assert!(same(max(a, b), 0.0) && same(min(a, b), -0.0));

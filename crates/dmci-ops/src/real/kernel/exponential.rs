@@ -130,9 +130,9 @@ pub fn exp<A: Arith>(a: &mut A, x: A::V) -> A::V {
     a.usual(usual, fast, x, x, |x, _| libm::exp(x))
 }
 
-/// e to the power x + y, where y is much smaller than x.
+/// e to the power x + y, where y is much smaller than x, and below 1 where x is out of range.
 pub(super) fn exp_of_sum<A: Arith>(a: &mut A, x: A::V, y: A::V) -> A::V {
-    let x = clamp(a, x, -746.0, 710.0);
+    let x = clamp(a, x, -750.0, 715.0);
     let (t, r, lost) = reduce(a, x);
     let lost = a.add(lost, y);
     let [sum, lost] = a.ordered_sum(r, lost);

@@ -249,7 +249,8 @@ pub fn pow<A: Arith>(a: &mut A, x: A::V, y: A::V) -> A::V {
     let negative = a.select(is_integer, negative, nan);
     let fast = a.select_sign(x, negative, power);
     let usual_x = is_usual(a, size);
-    let (most, y_size) = (a.real(1e15), a.abs(y));
+    // The second part of a logarithm is up to 6e-11, and the exponent that it is added to may be at its bound.
+    let (most, y_size) = (a.real(1e9), a.abs(y));
     let usual_y = a.lt(y_size, most);
     let usual = a.both(usual_x, usual_y);
     a.usual(usual, fast, x, y, libm::pow)
