@@ -1,7 +1,7 @@
 //! Numbers that remember how they were computed, in the usual textbook way.
 
 use crate::adam::fit;
-use dmci_ops::real::{cos, exp, log, pow, sin, sqrt, tanh};
+use dmci_ops::Op as Function;
 use std::cell::RefCell;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -105,6 +105,12 @@ impl Tape {
         leaves.iter().map(of).collect()
     }
 
+    /// A function in the precision of the tape.
+    fn of(&self, function: Function, x: [f64; 2]) -> f64 {
+        let [a, b] = x.map(f64::to_bits);
+        f64::from_bits(function.eval_in(self.single, [a, b, 0]))
+    }
+
     fn part(&self, node: Node, operand: usize, g: f64) -> f64 {
         let r = |x: f64| fit(x, self.single);
         let Node { op, of: [a, b], value: y, .. } = node;
@@ -117,12 +123,12 @@ impl Tape {
             (Op::Div, 0) => r(g / b),
             (Op::Div, _) => -r(g * r(y / b)),
             (Op::Exp, _) => r(g * y),
-            (Op::Sin, _) => r(g * r(cos(a))),
-            (Op::Cos, _) => -r(g * r(sin(a))),
+            (Op::Sin, _) => r(g * self.of(Function::Cos, [a, b])),
+            (Op::Cos, _) => -r(g * self.of(Function::Sin, [a, b])),
             (Op::Sqrt, _) => r(g / r(y + y)),
             (Op::Tanh, _) => r(g * r(1.0 - r(y * y))),
-            (Op::Pow, 0) => r(g * r(b * pow(a, b - 1.0))),
-            (Op::Pow, _) => r(g * r(y * r(log(a)))),
+            (Op::Pow, 0) => r(g * self.of(Function::PowBase, [a, b])),
+            (Op::Pow, _) => r(g * self.of(Function::PowExponent, [a, b])),
         }
     }
 }
@@ -133,6 +139,10 @@ impl<'t> Number<'t> {
             return self.tape.constant(value);
         }
         self.tape.push(op, [self.at, other.at], [self.value, other.value], value)
+    }
+
+    fn function(self, op: Op, function: Function) -> Number<'t> {
+        self.one(op, self.tape.of(function, [self.value, 0.0]))
     }
 
     fn one(self, op: Op, value: f64) -> Number<'t> {
@@ -149,32 +159,32 @@ impl<'t> Number<'t> {
 
     /// e to this power.
     pub fn exp(self) -> Number<'t> {
-        self.one(Op::Exp, exp(self.value))
+        self.function(Op::Exp, Function::Exp)
     }
 
     /// The sine.
     pub fn sin(self) -> Number<'t> {
-        self.one(Op::Sin, sin(self.value))
+        self.function(Op::Sin, Function::Sin)
     }
 
     /// The cosine.
     pub fn cos(self) -> Number<'t> {
-        self.one(Op::Cos, cos(self.value))
+        self.function(Op::Cos, Function::Cos)
     }
 
     /// The square root.
     pub fn sqrt(self) -> Number<'t> {
-        self.one(Op::Sqrt, sqrt(self.value))
+        self.function(Op::Sqrt, Function::Sqrt)
     }
 
     /// The hyperbolic tangent.
     pub fn tanh(self) -> Number<'t> {
-        self.one(Op::Tanh, tanh(self.value))
+        self.function(Op::Tanh, Function::Tanh)
     }
 
     /// This to a power.
     pub fn pow(self, power: Number<'t>) -> Number<'t> {
-        self.two(Op::Pow, power, pow(self.value, power.value))
+        self.two(Op::Pow, power, self.tape.of(Function::Pow, [self.value, power.value]))
     }
 }
 
