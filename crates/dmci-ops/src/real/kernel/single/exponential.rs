@@ -138,11 +138,12 @@ pub fn expm1<A: Arith>(a: &mut A, x: A::V) -> A::V {
 pub fn sinh<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let size = a.abs(x);
     let [half, rest] = half_expm1(a, size);
-    let half = a.add(half, rest);
+    let [half, low] = a.ordered_sum(half, rest);
     let twice = a.add(half, half);
     let one = a.real(1.0);
     let next = a.add(twice, one);
     let other = a.div(half, next);
+    let other = a.add(other, low);
     let sum = a.add(half, other);
     // Far away twice the half may be too much.
     let far = a.real(20.0);
