@@ -22,7 +22,7 @@ pub struct LevenbergOptions {
 
 impl Default for LevenbergOptions {
     fn default() -> Self {
-        LevenbergOptions { factor: 100.0, loss_tolerance: 1e-13, step_tolerance: 1e-14 }
+        LevenbergOptions { factor: 100.0, loss_tolerance: 1e-12, step_tolerance: 1e-14 }
     }
 }
 
@@ -110,7 +110,7 @@ impl Levenberg {
         self.negligible = self.options.loss_tolerance * self.found.loss;
         if free && !same_digits() {
             // Where convergence is slow, the sum of the steps to come is much more than the next one.
-            self.negligible *= 0.01;
+            self.negligible *= 1e-3;
         }
         // Nothing holds the step back, and it promises nothing: to try it would tell nothing.
         if free && self.predicted <= self.negligible {
