@@ -22,6 +22,7 @@ mod packed;
 mod registers;
 mod rounds;
 mod run;
+mod short;
 mod states;
 mod through;
 

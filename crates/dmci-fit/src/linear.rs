@@ -31,6 +31,11 @@ pub fn length(vector: &[f64]) -> f64 {
     largest * sqrt(vector.iter().map(|x| (x / largest) * (x / largest)).sum())
 }
 
+/// The numbers of a vector, each in its unit.
+pub fn scaled(vector: &[f64], units: &[f64]) -> Vec<f64> {
+    vector.iter().zip(units).map(|(x, u)| x * u).collect()
+}
+
 /// The lengths of the columns of a matrix with so many of them.
 pub fn column_lengths(matrix: &[f64], n: usize) -> Vec<f64> {
     let mut squares = vec![0.0; n];
@@ -147,22 +152,31 @@ impl Factored {
                 (b[k], extra) = (c * b[k] + s * extra, c * extra - s * b[k]);
             }
         }
-        let tiny = self.negligible();
+        Damped { x: self.back(&r, b), s: r }
+    }
+
+    /// The solution `x` of `S P' x = b` for a triangle `S`; dependent columns get 0.
+    fn back(&self, s: &[f64], mut b: Vec<f64>) -> Vec<f64> {
+        let n = self.n;
         for k in (0..n).rev() {
-            let diagonal = r[k * n + k];
-            let rest: f64 = (k + 1..n).map(|i| r[k * n + i] * b[i]).sum();
-            b[k] = if diagonal.abs() > tiny { (b[k] - rest) / diagonal } else { 0.0 };
+            let rest: f64 = (k + 1..n).map(|i| s[k * n + i] * b[i]).sum();
+            b[k] = self.divided(b[k] - rest, s[k * n + k]);
         }
         let mut x = vec![0.0; n];
         self.order.iter().zip(b).for_each(|(&j, found)| x[j] = found);
-        Damped { x, s: r }
+        x
+    }
+
+    /// A quotient by a diagonal element, 0 if that belongs to a dependent column.
+    fn divided(&self, x: f64, diagonal: f64) -> f64 {
+        if diagonal.abs() > self.negligible() { x / diagonal } else { 0.0 }
     }
 
     /// How fast the length of `U x` falls with the damping, for the solution with the dampings `sqrt(damping) U`, `U`
     /// diagonal, divided by that length (Moré 1978, 5.8).
     pub fn shrinking(&self, solution: &Damped, units: &[f64]) -> f64 {
         let n = self.n;
-        let size = length(&solution.x.iter().zip(units).map(|(x, u)| x * u).collect::<Vec<f64>>());
+        let size = length(&scaled(&solution.x, units));
         // Solves S' w = P' U U x / |U x|, from the first row on.
         let mut w: Vec<f64> = self.order.iter().map(|&j| units[j] * (units[j] * solution.x[j] / size)).collect();
         for k in 0..n {
@@ -175,23 +189,12 @@ impl Factored {
     /// The solution `x` of `(A' A + D D) x = b`, with the dampings of a solution that is known.
     pub fn solve_normal(&self, known: &Damped, right: &[f64]) -> Vec<f64> {
         let n = self.n;
-        let tiny = self.negligible();
-        let divided = |x: f64, k: usize| {
-            let diagonal = known.s[k * n + k];
-            if diagonal.abs() > tiny { x / diagonal } else { 0.0 }
-        };
         let mut w: Vec<f64> = self.order.iter().map(|&j| right[j]).collect();
         for k in 0..n {
             let above: f64 = (0..k).map(|i| known.s[i * n + k] * w[i]).sum();
-            w[k] = divided(w[k] - above, k);
+            w[k] = self.divided(w[k] - above, known.s[k * n + k]);
         }
-        for k in (0..n).rev() {
-            let rest: f64 = (k + 1..n).map(|i| known.s[k * n + i] * w[i]).sum();
-            w[k] = divided(w[k] - rest, k);
-        }
-        let mut x = vec![0.0; n];
-        self.order.iter().zip(w).for_each(|(&j, found)| x[j] = found);
-        x
+        self.back(&known.s, w)
     }
 
     /// The inverse of `A' A`; none if its columns depend on each other.

@@ -42,9 +42,10 @@ impl Problem {
         Ok(self.remember(raw, &answers, &work))
     }
 
-    /// Remembers a point if it is the only one that was asked for, and the best so far.
+    /// Remembers a point of a search by Jacobians if it is the only one that was asked for, and the best so far. Other
+    /// searches take so many steps that to keep each costs more than to evaluate the last one again.
     pub(crate) fn remember_if_best(&self, points: Asked, rows: &Rows, need: Need, answers: &Answers, work: &Work) {
-        if points.len() != 1 || need != self.most_needed() || !std::ptr::eq(rows, &self.training) {
+        if points.len() != 1 || need != Need::Jacobian || !std::ptr::eq(rows, &self.training) {
             return;
         }
         let best = match &self.remembered.lock()[..] {

@@ -81,11 +81,10 @@ impl Builder {
         if x.form != Form::Negated {
             return x;
         }
-        let packed = self.packed;
-        self.packed |= x.short;
-        let sign = self.bits(SIGN);
-        let value = self.xor(x.value, sign);
-        self.packed = packed;
+        let value = self.while_packed(self.packed || x.short, |this| {
+            let sign = this.bits(SIGN);
+            this.xor(x.value, sign)
+        });
         self.opposites.insert(value, x.value);
         Formed { value, form: Form::Real, short: x.short }
     }

@@ -7,14 +7,13 @@
 
 use super::encode::{INSERT_UPPER, Opcode, plain};
 use super::ir::{Action, Builder, Value};
-use super::lower::{Form, Formed, has_kernel};
+use super::lower::{Formed, has_kernel};
 use crate::plan::{Plan, Step};
-use dmci_ops::arith::Arith;
 use dmci_ops::{Op, Type};
 
 /// Numbers of double precision from the lower half of a vector, and back.
 pub(super) const WIDEN: Opcode = Opcode { prefix: 0, ..plain(0x5A) };
-const NARROW: Opcode = plain(0x5A);
+pub(super) const NARROW: Opcode = plain(0x5A);
 
 /// Outcomes of comparisons in double precision from those in single precision, whose bits are all set, or none. The way
 /// back is that of numbers: all bits are those of something that is not a number.
@@ -26,7 +25,7 @@ fn packs(op: Op) -> bool {
 }
 
 /// Whether it has instructions for single precision.
-fn is_simple(op: Op) -> bool {
+pub(super) fn is_simple(op: Op) -> bool {
     use Op::*;
     matches!(
         op,
@@ -105,6 +104,14 @@ pub(super) fn packing_pays(plan: &Plan) -> bool {
 }
 
 impl Builder {
+    /// Does something while values are of single precision, or are not.
+    pub(super) fn while_packed<T>(&mut self, packed: bool, work: impl FnOnce(&mut Builder) -> T) -> T {
+        let before = std::mem::replace(&mut self.packed, packed);
+        let result = work(self);
+        self.packed = before;
+        result
+    }
+
     /// Two vectors of double precision as one of single precision.
     pub fn narrowed(&mut self, halves: [Value; 2]) -> Value {
         let [lower, upper] = halves.map(|half| self.push(Action::Unary(NARROW, None), &[half]));
@@ -125,9 +132,7 @@ impl Builder {
             let both = self.widened(args[k].value);
             halves.iter_mut().zip(both).for_each(|(half, value)| half[k].value = value);
         }
-        self.packed = false;
-        let values = halves.map(|[a, b, c]| self.inline(op, a, b, c));
-        self.packed = true;
+        let values = self.while_packed(false, |this| halves.map(|[a, b, c]| this.inline(op, a, b, c)));
         let [Some(lower), Some(upper)] = values else { return None };
         Some(self.narrowed([lower, upper]))
     }
@@ -137,108 +142,5 @@ impl Builder {
         let x = self.upright(x);
         let bits = self.exact_bits(x);
         self.widened(bits)
-    }
-}
-
-/// Plans that cannot be packed, since there are loops, tensors or integers, or that are too short for it: numbers of single precision are in the lower
-/// halves of vectors, which have as many lanes as for double precision. Instructions on these are at least as fast, and
-/// nothing has to be rounded. Rows are in double precision.
-impl Builder {
-    /// An operation that is rounded to single precision.
-    pub(super) fn rounded_operation(&mut self, op: Op, args: [Formed; 3]) -> Formed {
-        let types = op.operands();
-        let fits = |x: &Formed| {
-            let exact = |c: f64| c.is_nan() || f64::from(c as f32).to_bits() == c.to_bits();
-            x.short || self.constant(x.value).is_none_or(exact)
-        };
-        let takes_short = match types.iter().all(|ty| *ty == Type::Bool) {
-            true => args.iter().any(|x| x.short),
-            // What is not a number of single precision would be rounded before it is used.
-            false => is_simple(op) && args[..types.len()].iter().all(fits),
-        };
-        if takes_short || op.has_single_kernel() {
-            let mut short = args;
-            short.iter_mut().zip(types).for_each(|(x, ty)| *x = self.shortened(*x, *ty));
-            self.packed = true;
-            let result = self.operation_on_all(op, short);
-            self.packed = false;
-            return Formed { short: true, ..result };
-        }
-        let long = args.map(|x| self.lengthened(x));
-        let result = self.operation_on_all(op, long);
-        if op.result() == Type::Real { self.rounded_number(result) } else { result }
-    }
-
-    /// A real in single precision.
-    pub(super) fn rounded_number(&mut self, x: Formed) -> Formed {
-        let form = if x.form == Form::Negated { Form::Negated } else { Form::Real };
-        let value = match self.constant(x.value) {
-            Some(c) => {
-                self.packed = true;
-                let value = self.real(c);
-                self.packed = false;
-                value
-            }
-            None => self.push(Action::Unary(NARROW, None), &[x.value]),
-        };
-        Formed { value, form, short: true }
-    }
-
-    /// A real or a boolean in the lower half of a vector.
-    fn shortened(&mut self, x: Formed, ty: Type) -> Formed {
-        if x.short {
-            return x;
-        }
-        let form = match (ty, x.form) {
-            (Type::Bool, _) => Form::Mask,
-            (_, Form::Negated) => Form::Negated,
-            _ => Form::Real,
-        };
-        if let Some(&value) = self.shortened.get(&x.value) {
-            return Formed { value, form, short: true };
-        }
-        let short = match ty {
-            Type::Bool => Formed { value: self.mask(x), form, short: false },
-            _ => x,
-        };
-        let value = self.rounded_number(short).value;
-        self.shortened.insert(x.value, value);
-        Formed { value, form, short: true }
-    }
-
-    /// The same in a whole vector.
-    pub(super) fn lengthened(&mut self, x: Formed) -> Formed {
-        if !x.short {
-            return x;
-        }
-        let value = match self.lengthened.get(&x.value) {
-            Some(&value) => value,
-            None => {
-                let op = if x.form == Form::Mask { WIDEN_MASK } else { WIDEN };
-                let value = self.push(Action::Unary(op, None), &[x.value]);
-                self.lengthened.insert(x.value, value);
-                value
-            }
-        };
-        Formed::new(value, x.form)
-    }
-
-    /// The same with its own sign.
-    pub(super) fn upright_on_all(&mut self, x: Formed) -> Formed {
-        let x = self.upright(x);
-        self.lengthened(x)
-    }
-
-    /// The bits that the block interpreter would have.
-    pub(super) fn exact_bits_of_short(&mut self, x: Formed) -> Value {
-        if x.form == Form::Mask {
-            let mask = self.lengthened(x);
-            return self.exact_bits(mask);
-        }
-        let x = self.upright(x);
-        self.packed = true;
-        let value = self.exact_bits(Formed::new(x.value, x.form));
-        self.packed = false;
-        self.lengthened(Formed { value, ..x }).value
     }
 }

@@ -1,7 +1,7 @@
 //! How residuals bend, as far as one step has shown it: how their Jacobian changed along it.
 
 use super::Evaluation;
-use crate::linear::{Damped, Factored, dot, length};
+use crate::linear::{Damped, Factored, dot, length, scaled};
 use serde::{Deserialize, Serialize};
 
 /// A step, and the Jacobian from where it led.
@@ -34,8 +34,8 @@ impl Curvature {
         std::mem::swap(&mut self.before, before);
     }
 
-    /// By how much each row of the Jacobian changed, with the row as it is now.
-    fn changes<'a>(&'a self, now: &'a Evaluation) -> impl Iterator<Item = (&'a [f64], &'a [f64])> {
+    /// Each row of the Jacobian as it is now, and as it was before.
+    fn rows<'a>(&'a self, now: &'a Evaluation) -> impl Iterator<Item = (&'a [f64], &'a [f64])> {
         let n = self.step.len();
         now.jacobian.chunks_exact(n).zip(self.before.chunks_exact(n))
     }
@@ -51,19 +51,18 @@ impl Curvature {
         step: &[f64],
         units: &[f64],
     ) -> Vec<f64> {
-        let scaled = |x: &[f64]| -> Vec<f64> { x.iter().zip(units).map(|(x, u)| x * u).collect() };
-        let (new, old) = (scaled(step), scaled(&self.step));
+        let (new, old) = (scaled(step, units), scaled(&self.step, units));
         let share = dot(&new, &old) / dot(&old, &old);
         // With new = share * old + rest, all but the part of the rest by the rest is known.
         let direction: Vec<f64> =
             step.iter().zip(&self.step).map(|(new, old)| share * (2.0 * new - share * old)).collect();
         let mut right = vec![0.0; step.len()];
-        for (row, before) in self.changes(now) {
+        for (row, before) in self.rows(now) {
             let second: f64 = row.iter().zip(before).zip(&direction).map(|((a, b), d)| (a - b) * d).sum();
             right.iter_mut().zip(row).for_each(|(r, x)| *r -= 0.5 * second * x);
         }
         let bend = factored.solve_normal(solution, &right);
-        let trusted = 2.0 * length(&scaled(&bend)) <= MOST * length(&new);
+        let trusted = 2.0 * length(&scaled(&bend, units)) <= MOST * length(&new);
         step.iter().zip(bend).map(|(s, b)| if trusted { s + b } else { *s }).collect()
     }
 
@@ -71,7 +70,7 @@ impl Curvature {
     /// of Dennis, Gay and Welsch 1981).
     pub fn of_loss(&self, now: &Evaluation, factored: &Factored, solution: &Damped) -> Option<Secant> {
         let mut y = vec![0.0; self.step.len()];
-        for ((row, before), residual) in self.changes(now).zip(&now.residuals) {
+        for ((row, before), residual) in self.rows(now).zip(&now.residuals) {
             y.iter_mut().zip(row).zip(before).for_each(|((y, a), b)| *y += (a - b) * residual);
         }
         let along_step = dot(&y, &self.step);

@@ -4,7 +4,7 @@
 
 use super::curvature::Curvature;
 use super::{Evaluation, Search, Start, Stop};
-use crate::linear::{Damped, Factored, column_lengths, dot, length};
+use crate::linear::{Damped, Factored, column_lengths, dot, length, scaled};
 use crate::points::{Asked, Points};
 use dmci_ops::real::sqrt;
 use serde::{Deserialize, Serialize};
@@ -69,7 +69,7 @@ impl Levenberg {
     }
 
     fn scaled(&self, vector: &[f64]) -> Vec<f64> {
-        vector.iter().zip(&self.units).map(|(x, u)| x * u).collect()
+        scaled(vector, &self.units)
     }
 
     /// Takes the units of the Jacobian.

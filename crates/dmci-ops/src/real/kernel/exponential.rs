@@ -85,7 +85,7 @@ fn scaled<A: Arith>(a: &mut A, t: A::V, r: A::V, lost: A::V) -> A::V {
 }
 
 /// x between the numbers beyond which nothing changes; NaN stays.
-fn clamp<A: Arith>(a: &mut A, x: A::V, low: f64, high: f64) -> A::V {
+pub(super) fn clamp<A: Arith>(a: &mut A, x: A::V, low: f64, high: f64) -> A::V {
     let (low, high) = (a.real(low), a.real(high));
     let x = a.greater(low, x);
     a.lesser(high, x)

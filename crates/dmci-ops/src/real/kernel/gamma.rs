@@ -254,7 +254,7 @@ pub fn gamma<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let shift = a.select(is_small, two, zero);
     let [y, y_low] = a.sum_in_two(bounded, shift);
     // (y - 1/2) log(y) - y + log(2 pi) / 2 + series, in two parts
-    let (log, log_low) = log_in_two(a, y);
+    let [log, log_low] = log_in_two(a, y);
     let less = a.sub(y, half);
     let [first, low] = a.product_in_two(less, log);
     let low = a.fma(less, log_low, low);

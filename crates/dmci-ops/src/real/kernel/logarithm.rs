@@ -144,8 +144,13 @@ pub fn log10<A: Arith>(a: &mut A, x: A::V) -> A::V {
 #[inline(always)]
 pub fn log1p<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let fast = log1p_inside(a, x, None);
+    where_defined(a, fast, x, f64::MAX)
+}
+
+/// log(1 + x) from what it is for x above -1 and up to the largest number.
+pub(super) fn where_defined<A: Arith>(a: &mut A, fast: A::V, x: A::V, largest: f64) -> A::V {
     // 1 + x is positive and finite.
-    let (low, high) = (a.real(-1.0), a.real(f64::MAX));
+    let (low, high) = (a.real(-1.0), a.real(largest));
     let (above, below) = (a.lt(low, x), a.le(x, high));
     let inside = a.both(above, below);
     // It has the sign of x, also at 0.
@@ -180,8 +185,21 @@ pub fn softplus<A: Arith>(a: &mut A, x: A::V) -> A::V {
 }
 
 /// The logarithm of a normal positive number in two parts, to about 2^-66.
-pub(super) fn log_in_two<A: Arith>(a: &mut A, x: A::V) -> (A::V, A::V) {
+pub(super) fn log_in_two<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
     let [k, m] = split(a, x);
+    sum_in_two(a, k, m, &AFTER_CUBIC, [2.0 / 3.0, 3.700743415417188e-17], [LN2_HIGH, LN2_LOW])
+}
+
+/// k ln(2) + log(m) in two parts, for m between sqrt(1/2) and sqrt(2): in a precision, the series behind 2/3, and
+/// 2/3 and ln(2) in two parts, of which k times the first of the latter is exact.
+pub(super) fn sum_in_two<A: Arith>(
+    a: &mut A,
+    k: A::V,
+    m: A::V,
+    after_cubic: &[f64],
+    two_thirds: [f64; 2],
+    ln2: [f64; 2],
+) -> [A::V; 2] {
     let one = a.real(1.0);
     let f = a.sub(m, one);
     // s = f / (m + 1), in two parts.
@@ -199,8 +217,8 @@ pub(super) fn log_in_two<A: Arith>(a: &mut A, x: A::V) -> (A::V, A::V) {
     let z_low = a.fma(twice, s_low, z_low);
     // The series behind 2 s: p = 2/3 + z q, in two parts.
     let z2 = a.mul(z, z);
-    let q = a.polynomial(z, z2, &AFTER_CUBIC);
-    let (c, c_low) = (a.real(2.0 / 3.0), a.real(3.700743415417188e-17));
+    let q = a.polynomial(z, z2, after_cubic);
+    let [c, c_low] = two_thirds.map(|c| a.real(c));
     let t = a.mul(z, q);
     let [p, p_low] = a.ordered_sum(c, t);
     let p_low = a.add(p_low, c_low);
@@ -216,13 +234,12 @@ pub(super) fn log_in_two<A: Arith>(a: &mut A, x: A::V) -> (A::V, A::V) {
     let twice_low = a.add(s_low, s_low);
     let low = a.add(twice_low, v_low);
     let low = a.add(low, lost);
-    // k ln(2) + that: k LN2_HIGH is exact.
-    let (ln2, ln2_low) = (a.real(LN2_HIGH), a.real(LN2_LOW));
+    // k ln(2) + that.
+    let [ln2, ln2_low] = ln2.map(|c| a.real(c));
     let first = a.mul(k, ln2);
     let [high, lost] = a.sum_in_two(first, top);
     let low = a.add(low, lost);
-    let low = a.fma(k, ln2_low, low);
-    (high, low)
+    [high, a.fma(k, ln2_low, low)]
 }
 
 /// x to the power y. `pow(x, 0)` and `pow(1, y)` are 1 even for NaN; a negative base with an
@@ -230,11 +247,22 @@ pub(super) fn log_in_two<A: Arith>(a: &mut A, x: A::V) -> (A::V, A::V) {
 #[inline(always)]
 pub fn pow<A: Arith>(a: &mut A, x: A::V, y: A::V) -> A::V {
     let size = a.abs(x);
-    let (high, low) = log_in_two(a, size);
+    let [high, low] = log_in_two(a, size);
     let [product, rest] = a.product_in_two(y, high);
     let rest = a.fma(y, low, rest);
     let power = exp_of_sum(a, product, rest);
-    // An odd power of a negative number is negative, one that is no integer is not a number.
+    let fast = with_sign(a, power, x, y);
+    let usual_x = is_usual(a, size);
+    // The second part of a logarithm is up to 6e-11, and the exponent that it is added to may be at its bound.
+    let (most, y_size) = (a.real(1e9), a.abs(y));
+    let usual_y = a.lt(y_size, most);
+    let usual = a.both(usual_x, usual_y);
+    a.usual(usual, fast, x, y, libm::pow)
+}
+
+/// The power y of x from that of its size: an odd power of a negative number is negative, one that is no integer is not
+/// a number.
+pub(super) fn with_sign<A: Arith>(a: &mut A, power: A::V, x: A::V, y: A::V) -> A::V {
     let rounded = a.round(y);
     let is_integer = a.eq(rounded, y);
     let half = a.real(0.5);
@@ -247,11 +275,5 @@ pub fn pow<A: Arith>(a: &mut A, x: A::V, y: A::V) -> A::V {
     let negative = a.xor(power, flip);
     let nan = a.real(f64::NAN);
     let negative = a.select(is_integer, negative, nan);
-    let fast = a.select_sign(x, negative, power);
-    let usual_x = is_usual(a, size);
-    // The second part of a logarithm is up to 6e-11, and the exponent that it is added to may be at its bound.
-    let (most, y_size) = (a.real(1e9), a.abs(y));
-    let usual_y = a.lt(y_size, most);
-    let usual = a.both(usual_x, usual_y);
-    a.usual(usual, fast, x, y, libm::pow)
+    a.select_sign(x, negative, power)
 }

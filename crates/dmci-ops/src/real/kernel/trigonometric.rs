@@ -29,11 +29,40 @@ const COSINE: [f64; 6] = [
 /// 1.5 times 2^52: its lowest bits hold an integer that is added to it.
 const HOLDER: f64 = 6755399441055744.0;
 
-struct Angle<V> {
+/// An angle in whole quarters, and sine and cosine of what is left of it.
+pub(super) struct Angle<V> {
     /// The lowest two bits say which quarter.
-    quarter: V,
-    sine: V,
-    cosine: V,
+    pub quarter: V,
+    pub sine: V,
+    pub cosine: V,
+}
+
+impl<V: Copy> Angle<V> {
+    /// The sine of the angle, where the highest bit of a number has this place.
+    pub fn whole_sine<A: Arith<V = V>>(self, a: &mut A, top: u8) -> V {
+        let odd = a.up(self.quarter, top);
+        let part = a.select_sign(odd, self.cosine, self.sine);
+        let high = a.down(self.quarter, 1);
+        let flip = a.up(high, top);
+        a.xor(part, flip)
+    }
+
+    /// Its cosine; `one` has the lowest bit.
+    pub fn whole_cosine<A: Arith<V = V>>(self, a: &mut A, top: u8, one: V) -> V {
+        let odd = a.up(self.quarter, top);
+        let part = a.select_sign(odd, self.sine, self.cosine);
+        let next = a.int_add(self.quarter, one);
+        let high = a.down(next, 1);
+        let flip = a.up(high, top);
+        a.xor(part, flip)
+    }
+}
+
+/// A small angle for a tiny one: zeros have signs.
+pub(super) fn or_tiny<A: Arith>(a: &mut A, fast: A::V, x: A::V, tiny: f64) -> A::V {
+    let (size, tiny) = (a.abs(x), a.real(tiny));
+    let is_tiny = a.lt(size, tiny);
+    a.select(is_tiny, x, fast)
 }
 
 /// Sine and cosine of what is left of x after whole quarters.
@@ -77,17 +106,8 @@ fn is_usual<A: Arith>(a: &mut A, x: A::V) -> A::M {
 /// Sine of an angle in radians.
 #[inline(always)]
 pub fn sin<A: Arith>(a: &mut A, x: A::V) -> A::V {
-    let Angle { quarter, sine, cosine } = reduced(a, x);
-    let odd = a.up(quarter, 63);
-    let part = a.select_sign(odd, cosine, sine);
-    let high = a.down(quarter, 1);
-    let flip = a.up(high, 63);
-    let fast = a.xor(part, flip);
-    // The sign of a zero.
-    let tiny = a.real(1e-300);
-    let size = a.abs(x);
-    let is_tiny = a.lt(size, tiny);
-    let fast = a.select(is_tiny, x, fast);
+    let sine = reduced(a, x).whole_sine(a, 63);
+    let fast = or_tiny(a, sine, x, 1e-300);
     let usual = is_usual(a, x);
     a.usual(usual, fast, x, x, |x, _| libm::sin(x))
 }
@@ -95,14 +115,8 @@ pub fn sin<A: Arith>(a: &mut A, x: A::V) -> A::V {
 /// Cosine of an angle in radians.
 #[inline(always)]
 pub fn cos<A: Arith>(a: &mut A, x: A::V) -> A::V {
-    let Angle { quarter, sine, cosine } = reduced(a, x);
-    let odd = a.up(quarter, 63);
-    let part = a.select_sign(odd, sine, cosine);
-    let one = a.bits(1);
-    let next = a.int_add(quarter, one);
-    let high = a.down(next, 1);
-    let flip = a.up(high, 63);
-    let fast = a.xor(part, flip);
+    let (angle, one) = (reduced(a, x), a.bits(1));
+    let fast = angle.whole_cosine(a, 63, one);
     let usual = is_usual(a, x);
     a.usual(usual, fast, x, x, |x, _| libm::cos(x))
 }
@@ -115,11 +129,8 @@ pub fn tan<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let above = a.select_sign(odd, cosine, sine);
     let below = a.select_sign(odd, sine, cosine);
     let quotient = a.div(above, below);
-    let fast = a.xor(quotient, odd);
-    let tiny = a.real(1e-300);
-    let size = a.abs(x);
-    let is_tiny = a.lt(size, tiny);
-    let fast = a.select(is_tiny, x, fast);
+    let tangent = a.xor(quotient, odd);
+    let fast = or_tiny(a, tangent, x, 1e-300);
     let usual = is_usual(a, x);
     a.usual(usual, fast, x, x, |x, _| libm::tan(x))
 }

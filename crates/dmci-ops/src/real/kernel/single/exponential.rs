@@ -1,5 +1,6 @@
 //! e to some power, and what is made of it.
 
+use super::super::exponential::clamp;
 use super::pattern;
 use crate::arith::{Arith, SIGN};
 
@@ -22,13 +23,6 @@ const EXPONENT: f64 = 12582912.0 + 254.0;
 /// Beyond these numbers e^x is 0 or infinite.
 const LEAST: f64 = -104.0;
 const MOST: f64 = 89.0;
-
-/// x between the numbers beyond which nothing changes; NaN stays.
-fn clamp<A: Arith>(a: &mut A, x: A::V, low: f64, high: f64) -> A::V {
-    let (low, high) = (a.real(low), a.real(high));
-    let x = a.greater(low, x);
-    a.lesser(high, x)
-}
 
 /// x = n ln(2) + r: the number that holds n + 254, n itself, r, and r before the last part of n ln(2) was taken away.
 fn reduce<A: Arith>(a: &mut A, x: A::V) -> [A::V; 4] {

@@ -1,5 +1,6 @@
 //! Logarithms and powers.
 
+use super::super::logarithm as double;
 use super::exponential::{exp_of_minus, exp_of_sum};
 use super::pattern;
 use crate::arith::Arith;
@@ -86,14 +87,7 @@ pub fn log<A: Arith>(a: &mut A, x: A::V) -> A::V {
 #[inline(always)]
 pub fn log1p<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let fast = log1p_inside(a, x);
-    // 1 + x is positive and finite.
-    let (low, high) = (a.real(-1.0), a.real(f32::MAX.into()));
-    let (above, below) = (a.lt(low, x), a.le(x, high));
-    let inside = a.both(above, below);
-    // It has the sign of x, also at 0.
-    let sign = a.sign_of(x);
-    let fast = a.or(fast, sign);
-    a.usual(inside, fast, x, x, |x, _| libm::log1p(x))
+    double::where_defined(a, fast, x, f32::MAX.into())
 }
 
 /// log(1 + x) for x > -1, finite; at 0 it gives 0.
@@ -119,46 +113,7 @@ pub fn softplus<A: Arith>(a: &mut A, x: A::V) -> A::V {
 /// The logarithm of a normal positive number in two parts, to about 2^-34; the second is below 2e-4.
 fn log_in_two<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
     let [k, m] = split(a, x);
-    let one = a.real(1.0);
-    let f = a.sub(m, one);
-    // s = f / (m + 1), in two parts.
-    let below = a.add(m, one);
-    let back = a.sub(below, one);
-    let below_low = a.sub(m, back);
-    let inverse = a.div(one, below);
-    let s = a.mul(f, inverse);
-    let rest = a.fnma(s, below, f);
-    let rest = a.fnma(s, below_low, rest);
-    let s_low = a.mul(rest, inverse);
-    // s^2 in two parts.
-    let [z, z_low] = a.product_in_two(s, s);
-    let twice = a.add(s, s);
-    let z_low = a.fma(twice, s_low, z_low);
-    // The series behind 2 s: p = 2/3 + z q, in two parts.
-    let z2 = a.mul(z, z);
-    let q = a.polynomial(z, z2, &AFTER_CUBIC);
-    let [c, c_low] = TWO_THIRDS.map(|c| a.real(c));
-    let t = a.mul(z, q);
-    let [p, p_low] = a.ordered_sum(c, t);
-    let p_low = a.add(p_low, c_low);
-    // z p, in two parts, then s z p.
-    let [w, w_low] = a.product_in_two(z, p);
-    let w_low = a.fma(z, p_low, w_low);
-    let w_low = a.fma(z_low, p, w_low);
-    let [v, v_low] = a.product_in_two(s, w);
-    let v_low = a.fma(s, w_low, v_low);
-    let v_low = a.fma(s_low, w, v_low);
-    // 2 s + v.
-    let [top, lost] = a.ordered_sum(twice, v);
-    let twice_low = a.add(s_low, s_low);
-    let low = a.add(twice_low, v_low);
-    let low = a.add(low, lost);
-    // k ln(2) + that: k LN2_HIGH is exact.
-    let (ln2, ln2_low) = (a.real(LN2_HIGH), a.real(LN2_LOW));
-    let first = a.mul(k, ln2);
-    let [high, lost] = a.sum_in_two(first, top);
-    let low = a.add(low, lost);
-    [high, a.fma(k, ln2_low, low)]
+    double::sum_in_two(a, k, m, &AFTER_CUBIC, TWO_THIRDS, [LN2_HIGH, LN2_LOW])
 }
 
 /// x to the power y + z, where z is what y has lost by rounding, if anything.
@@ -172,20 +127,7 @@ fn power<A: Arith>(a: &mut A, x: A::V, y: A::V, z: Option<A::V>) -> A::V {
         None => rest,
     };
     let power = exp_of_sum(a, product, rest);
-    // An odd power of a negative number is negative, one that is no integer is not a number.
-    let rounded = a.round(y);
-    let is_integer = a.eq(rounded, y);
-    let half = a.real(0.5);
-    let half_y = a.mul(half, y);
-    let half_rounded = a.round(half_y);
-    let is_even = a.eq(half_rounded, half_y);
-    let zero = a.real(0.0);
-    let sign = a.sign_of(x);
-    let flip = a.select(is_even, zero, sign);
-    let negative = a.xor(power, flip);
-    let nan = a.real(f64::NAN);
-    let negative = a.select(is_integer, negative, nan);
-    a.select_sign(x, negative, power)
+    double::with_sign(a, power, x, y)
 }
 
 /// Whether the straight line serves x to the power y: beyond this y, what the product with a logarithm loses is

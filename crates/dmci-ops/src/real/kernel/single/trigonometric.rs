@@ -1,5 +1,6 @@
 //! Sine and cosine.
 
+use super::super::trigonometric::{Angle, or_tiny};
 use super::pattern;
 use crate::arith::Arith;
 
@@ -16,13 +17,6 @@ const COSINE: [f64; 3] = [0.04166664555668831, -0.00138873013202101, 2.443066841
 
 /// 1.5 times 2^23: its lowest bits hold an integer that is added to it.
 const HOLDER: f64 = 12582912.0;
-
-struct Angle<V> {
-    /// The lowest two bits say which quarter.
-    quarter: V,
-    sine: V,
-    cosine: V,
-}
 
 /// Sine and cosine of what is left of x after whole quarters.
 fn reduced<A: Arith>(a: &mut A, x: A::V) -> Angle<A::V> {
@@ -58,16 +52,8 @@ fn is_usual<A: Arith>(a: &mut A, x: A::V) -> A::M {
 /// Sine of an angle in radians.
 #[inline(always)]
 pub fn sin<A: Arith>(a: &mut A, x: A::V) -> A::V {
-    let Angle { quarter, sine, cosine } = reduced(a, x);
-    let odd = a.up(quarter, 31);
-    let part = a.select_sign(odd, cosine, sine);
-    let high = a.down(quarter, 1);
-    let flip = a.up(high, 31);
-    let fast = a.xor(part, flip);
-    // The sign of a zero.
-    let (size, tiny) = (a.abs(x), a.real(1e-30));
-    let is_tiny = a.lt(size, tiny);
-    let fast = a.select(is_tiny, x, fast);
+    let sine = reduced(a, x).whole_sine(a, 31);
+    let fast = or_tiny(a, sine, x, 1e-30);
     let usual = is_usual(a, x);
     a.usual(usual, fast, x, x, |x, _| libm::sin(x))
 }
@@ -75,14 +61,8 @@ pub fn sin<A: Arith>(a: &mut A, x: A::V) -> A::V {
 /// Cosine of an angle in radians.
 #[inline(always)]
 pub fn cos<A: Arith>(a: &mut A, x: A::V) -> A::V {
-    let Angle { quarter, sine, cosine } = reduced(a, x);
-    let odd = a.up(quarter, 31);
-    let part = a.select_sign(odd, sine, cosine);
-    let one = pattern(a, 1);
-    let next = a.int_add(quarter, one);
-    let high = a.down(next, 1);
-    let flip = a.up(high, 31);
-    let fast = a.xor(part, flip);
+    let (angle, one) = (reduced(a, x), pattern(a, 1));
+    let fast = angle.whole_cosine(a, 31, one);
     let usual = is_usual(a, x);
     a.usual(usual, fast, x, x, |x, _| libm::cos(x))
 }
