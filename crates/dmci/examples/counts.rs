@@ -28,6 +28,9 @@ const RECURSION: &str = "(params (a free 0.3) (b free 0.5))
 
 const FIB: &str = "(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (fib n)";
 
+/// The functions that most programs have.
+const FUNCTIONS: &str = "(+ (exp (* a x)) (log x) (sin (* b x)) (tanh x) (expt x a) (atan x b) (sqrt x))";
+
 fn of_file(path: &str) -> Result<Program, Failure> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/");
     let text = std::fs::read_to_string(format!("{root}{path}")).map_err(|error| format!("{path}: {error}"))?;
@@ -99,8 +102,17 @@ impl Lanes {
 
     /// Later calls, by machine code, whenever that may be made.
     fn again(self) -> Result<Work, Failure> {
+        self.again_by(Code::Always)
+    }
+
+    /// Later calls, by the executor without machine code.
+    fn again_in_blocks(self) -> Result<Work, Failure> {
+        self.again_by(Code::Never)
+    }
+
+    fn again_by(self, code: Code) -> Result<Work, Failure> {
         let (params, columns) = self.data();
-        let (model, mut batch) = (self.model(Code::Always), Batch::default());
+        let (model, mut batch) = (self.model(code), Batch::default());
         for _ in 0..10 {
             evaluate(&model, &mut batch, &params, &columns)?;
         }
@@ -121,6 +133,11 @@ fn oscillator(lanes: usize, calls: usize) -> Result<Lanes, Failure> {
     let params = vec![("A", 2.0), ("b", 0.3), ("omega", 3.1)];
     let inputs = vec![("t", Datum::Real(1.3))];
     Ok(Lanes { program: of_file("b/m05.scm")?, params, inputs, fixed: Vec::new(), lanes, calls })
+}
+
+fn functions(lanes: usize) -> Lanes {
+    let (params, inputs) = (vec![("a", 0.7), ("b", 1.1)], vec![("x", Datum::Real(1.3))]);
+    Lanes { program: Program::new(FUNCTIONS), params, inputs, fixed: Vec::new(), lanes, calls: 10 }
 }
 
 fn bucket(lanes: usize) -> Result<Lanes, Failure> {
@@ -147,6 +164,7 @@ fn cases() -> Result<Vec<(&'static str, Work)>, Failure> {
         ("filter-80-first-call", filter("kalman/kalman-2d-scalar.scm", 80, 4)?.first()),
         ("replay-1-lane-100-times", oscillator(1, 100)?.again()?),
         ("replay-1024-lanes-10-times", oscillator(1024, 10)?.again()?),
+        ("functions-1024-lanes-in-blocks", functions(1024).again_in_blocks()?),
         ("filter-80-64-lanes", filter("kalman/kalman-2d-scalar.scm", 80, 64)?.again()?),
         ("matrices-20-8-lanes", filter("kalman/kalman-2d.scm", 20, 8)?.again()?),
         ("loop-first-call", bucket(8)?.first()),

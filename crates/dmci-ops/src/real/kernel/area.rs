@@ -9,6 +9,7 @@ const FAR: f64 = 1e9;
 const MOST: f64 = 1e300;
 
 /// log(1 + u + low), but log(2 x) if x is large.
+#[inline(always)]
 fn log_or_far<A: Arith>(a: &mut A, x: A::V, [u, low]: [A::V; 2]) -> A::V {
     let (zero, minus_one, far) = (a.real(0.0), a.real(-1.0), a.real(FAR));
     let is_far = a.lt(far, x);

@@ -73,6 +73,7 @@ const TAIL: [f64; 23] = [
 const TAIL_LOW: f64 = -4.5361046126196633e-17;
 
 /// erf(x) for |x| up to 1.
+#[inline(always)]
 fn near<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let z = a.mul(x, x);
     let z2 = a.mul(z, z);

@@ -42,6 +42,7 @@ const HOLDER: f64 = 6755399441055744.0;
 const EXPONENT: f64 = HOLDER + 2046.0;
 
 /// n = round(x / ln(2)): a number whose lowest bits hold n, n itself, and x - n LN2_HIGH, exactly.
+#[inline(always)]
 fn multiple<A: Arith>(a: &mut A, x: A::V, holder: f64) -> (A::V, A::V, A::V) {
     let (holder, log2_e, high) = (a.real(holder), a.real(LOG2_E), a.real(LN2_HIGH));
     let t = a.fma(x, log2_e, holder);
@@ -50,6 +51,7 @@ fn multiple<A: Arith>(a: &mut A, x: A::V, holder: f64) -> (A::V, A::V, A::V) {
 }
 
 /// x = n ln(2) + r: the number that holds n + 2046, then r and what r has lost.
+#[inline(always)]
 fn reduce<A: Arith>(a: &mut A, x: A::V) -> (A::V, A::V, A::V) {
     let (t, n, exact) = multiple(a, x, EXPONENT);
     let low = a.real(LN2_LOW);
@@ -59,6 +61,7 @@ fn reduce<A: Arith>(a: &mut A, x: A::V) -> (A::V, A::V, A::V) {
 }
 
 /// 2^n in two factors, neither of which is out of range.
+#[inline(always)]
 fn factors<A: Arith>(a: &mut A, t: A::V) -> (A::V, A::V) {
     let half = a.down(t, 1);
     let rest = a.int_sub(t, half);
@@ -66,6 +69,7 @@ fn factors<A: Arith>(a: &mut A, t: A::V) -> (A::V, A::V) {
 }
 
 /// e^(r + lost) as a sum whose second part is smaller.
+#[inline(always)]
 fn near_one_in_two<A: Arith>(a: &mut A, r: A::V, lost: A::V) -> [A::V; 2] {
     let r2 = a.mul(r, r);
     let q = a.polynomial(r, r2, &AFTER_LINEAR);
@@ -76,6 +80,7 @@ fn near_one_in_two<A: Arith>(a: &mut A, r: A::V, lost: A::V) -> [A::V; 2] {
 }
 
 /// e^(r + lost) times 2^n, where `t` holds n.
+#[inline(always)]
 fn scaled<A: Arith>(a: &mut A, t: A::V, r: A::V, lost: A::V) -> A::V {
     let [s, rest] = near_one_in_two(a, r, lost);
     let p = a.add(s, rest);
@@ -85,6 +90,7 @@ fn scaled<A: Arith>(a: &mut A, t: A::V, r: A::V, lost: A::V) -> A::V {
 }
 
 /// x between the numbers beyond which nothing changes; NaN stays.
+#[inline(always)]
 pub(super) fn clamp<A: Arith>(a: &mut A, x: A::V, low: f64, high: f64) -> A::V {
     let (low, high) = (a.real(low), a.real(high));
     let x = a.greater(low, x);
@@ -95,6 +101,7 @@ pub(super) fn clamp<A: Arith>(a: &mut A, x: A::V, low: f64, high: f64) -> A::V {
 const NORMAL: f64 = 707.0;
 
 /// x = n ln(2) + r: a number whose lowest bits hold n, as `holder` says, and e^r.
+#[inline(always)]
 fn near_one<A: Arith>(a: &mut A, x: A::V, holder: f64) -> (A::V, A::V) {
     let (t, n, exact) = multiple(a, x, holder);
     let low = a.real(LN2_LOW);
@@ -107,6 +114,7 @@ fn near_one<A: Arith>(a: &mut A, x: A::V, holder: f64) -> (A::V, A::V) {
 }
 
 /// e to the power x for x from -NORMAL to NORMAL; NaN stays.
+#[inline(always)]
 pub(super) fn exp_inside<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let (t, p) = near_one(a, x, HOLDER + 1023.0);
     let power = a.up(t, 52);
@@ -114,6 +122,7 @@ pub(super) fn exp_inside<A: Arith>(a: &mut A, x: A::V) -> A::V {
 }
 
 /// The same, but anything for NaN.
+#[inline(always)]
 fn exp_of_normal<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let (t, p) = near_one(a, x, HOLDER);
     // Times 2^n, by the bits of the exponent.
@@ -131,6 +140,7 @@ pub fn exp<A: Arith>(a: &mut A, x: A::V) -> A::V {
 }
 
 /// e to the power x + y, where y is much smaller than x, and below 1 where x is out of range.
+#[inline(always)]
 pub(super) fn exp_of_sum<A: Arith>(a: &mut A, x: A::V, y: A::V) -> A::V {
     let x = clamp(a, x, -750.0, 715.0);
     let (t, r, lost) = reduce(a, x);
@@ -140,6 +150,7 @@ pub(super) fn exp_of_sum<A: Arith>(a: &mut A, x: A::V, y: A::V) -> A::V {
 }
 
 /// (y + z) e^(-x^2) for x up to 30, where z is tiny.
+#[inline(always)]
 pub(super) fn times_gaussian<A: Arith>(a: &mut A, x: A::V, [y, z]: [A::V; 2]) -> A::V {
     let [square, low] = a.product_in_two(x, x);
     let minus = a.real(-0.0);
@@ -157,6 +168,7 @@ pub(super) fn times_gaussian<A: Arith>(a: &mut A, x: A::V, [y, z]: [A::V; 2]) ->
 }
 
 /// Half of e^x - 1 for x up to 710; the sign of a zero is lost.
+#[inline(always)]
 fn half_expm1<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let bounded = clamp(a, x, -40.0, 710.0);
     let (t, r, lost) = reduce(a, bounded);

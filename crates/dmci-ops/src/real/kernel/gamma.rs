@@ -127,6 +127,7 @@ const AROUND_ROOT: [f64; 20] = [
 const AROUND_ROOT_LOW: f64 = -1.0241377343740578e-17;
 
 /// The value of a series whose first coefficient has a second part, in two parts.
+#[inline(always)]
 fn series<A: Arith>(a: &mut A, t: A::V, c: &[f64], low: f64) -> [A::V; 2] {
     let t2 = a.mul(t, t);
     let rest = a.polynomial(t, t2, &c[1..]);

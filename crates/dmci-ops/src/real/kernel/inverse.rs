@@ -48,6 +48,7 @@ const SINE: [f64; 13] = [
 ];
 
 /// atan(t + low) = t + the result, for t from 0 to 1.
+#[inline(always)]
 fn after_linear<A: Arith>(a: &mut A, t: A::V, low: A::V) -> A::V {
     let z = a.mul(t, t);
     let z2 = a.mul(z, z);
@@ -68,6 +69,7 @@ fn after_linear<A: Arith>(a: &mut A, t: A::V, low: A::V) -> A::V {
 }
 
 /// base + base_low + (t + rest), the latter with its sign flipped where the highest bit of `flip` is set.
+#[inline(always)]
 fn turned<A: Arith>(a: &mut A, base: A::V, base_low: A::V, flip: A::V, [t, rest]: [A::V; 2]) -> A::V {
     let (t, rest) = (a.xor(t, flip), a.xor(rest, flip));
     let [sum, lost] = a.ordered_sum(base, t);
@@ -125,6 +127,7 @@ pub fn atan2<A: Arith>(a: &mut A, y: A::V, x: A::V) -> A::V {
 
 /// For |x| up to 1/2, |x| = sin(s + rest), and for larger ones (1 - |x|) / 2 is the square of that; whether |x| is
 /// small, s, rest.
+#[inline(always)]
 fn as_sine<A: Arith>(a: &mut A, size: A::V) -> (A::M, A::V, A::V) {
     let (one, half) = (a.real(1.0), a.real(0.5));
     let is_small = a.lt(size, half);

@@ -34,6 +34,7 @@ const AFTER_CUBIC: [f64; 8] = [
 ];
 
 /// x = 2^k m with m between sqrt(1/2) and sqrt(2), for normal positive x: k, m and 2^-k.
+#[inline(always)]
 pub(super) fn split<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
     let to_one = a.bits(TO_ONE);
     let moved = a.int_add(x, to_one);
@@ -49,6 +50,7 @@ pub(super) fn split<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
     [k, m]
 }
 
+#[inline(always)]
 pub(super) fn is_usual<A: Arith>(a: &mut A, x: A::V) -> A::M {
     let (least, infinity) = (a.real(f64::MIN_POSITIVE), a.real(f64::INFINITY));
     let (low, high) = (a.le(least, x), a.lt(x, infinity));
@@ -56,12 +58,14 @@ pub(super) fn is_usual<A: Arith>(a: &mut A, x: A::V) -> A::M {
 }
 
 /// k ln(2) + log(1 + f) + c, where c is tiny.
+#[inline(always)]
 fn combine<A: Arith>(a: &mut A, k: A::V, f: A::V, c: Option<A::V>) -> A::V {
     let [top, rest] = in_two(a, k, f, c);
     a.add(top, rest)
 }
 
 /// The same before the last sum: the second part is much smaller, and its absolute error is about 2^-56.
+#[inline(always)]
 fn in_two<A: Arith>(a: &mut A, k: A::V, f: A::V, c: Option<A::V>) -> [A::V; 2] {
     let two = a.real(2.0);
     let below = a.add(two, f);
@@ -90,6 +94,7 @@ fn in_two<A: Arith>(a: &mut A, k: A::V, f: A::V, c: Option<A::V>) -> [A::V; 2] {
 }
 
 /// The logarithm of a normal positive number as a sum whose second part is much smaller.
+#[inline(always)]
 pub(super) fn log_as_sum<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
     let [k, m] = split(a, x);
     let one = a.real(1.0);
@@ -107,6 +112,7 @@ pub fn log<A: Arith>(a: &mut A, x: A::V) -> A::V {
 }
 
 /// Logarithm to a base: per natural unit in two parts, and that of 2 in two parts, the first times any exponent exact.
+#[inline(always)]
 fn log_to_base<A: Arith>(a: &mut A, x: A::V, per_unit: [f64; 2], of_two: [f64; 2]) -> A::V {
     let [k, m] = split(a, x);
     let (zero, one) = (a.real(0.0), a.real(1.0));
@@ -148,6 +154,7 @@ pub fn log1p<A: Arith>(a: &mut A, x: A::V) -> A::V {
 }
 
 /// log(1 + x) from what it is for x above -1 and up to the largest number.
+#[inline(always)]
 pub(super) fn where_defined<A: Arith>(a: &mut A, fast: A::V, x: A::V, largest: f64) -> A::V {
     // 1 + x is positive and finite.
     let (low, high) = (a.real(-1.0), a.real(largest));
@@ -160,6 +167,7 @@ pub(super) fn where_defined<A: Arith>(a: &mut A, fast: A::V, x: A::V, largest: f
 }
 
 /// log(1 + x + y) for x > -1, finite, and y tiny beside it; at 0 it gives 0.
+#[inline(always)]
 pub(super) fn log1p_inside<A: Arith>(a: &mut A, x: A::V, y: Option<A::V>) -> A::V {
     let one = a.real(1.0);
     let [u, mut lost] = a.sum_in_two(one, x);
@@ -185,6 +193,7 @@ pub fn softplus<A: Arith>(a: &mut A, x: A::V) -> A::V {
 }
 
 /// The logarithm of a normal positive number in two parts, to about 2^-66.
+#[inline(always)]
 pub(super) fn log_in_two<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
     let [k, m] = split(a, x);
     sum_in_two(a, k, m, &AFTER_CUBIC, [2.0 / 3.0, 3.700743415417188e-17], [LN2_HIGH, LN2_LOW])
@@ -192,6 +201,7 @@ pub(super) fn log_in_two<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
 
 /// k ln(2) + log(m) in two parts, for m between sqrt(1/2) and sqrt(2): in a precision, the series behind 2/3, and
 /// 2/3 and ln(2) in two parts, of which k times the first of the latter is exact.
+#[inline(always)]
 pub(super) fn sum_in_two<A: Arith>(
     a: &mut A,
     k: A::V,
@@ -262,6 +272,7 @@ pub fn pow<A: Arith>(a: &mut A, x: A::V, y: A::V) -> A::V {
 
 /// The power y of x from that of its size: an odd power of a negative number is negative, one that is no integer is not
 /// a number.
+#[inline(always)]
 pub(super) fn with_sign<A: Arith>(a: &mut A, power: A::V, x: A::V, y: A::V) -> A::V {
     let rounded = a.round(y);
     let is_integer = a.eq(rounded, y);

@@ -14,6 +14,7 @@ pub use trigonometric::{cos, sin};
 use crate::arith::Arith;
 
 /// A pattern of 32 bits.
+#[inline(always)]
 fn pattern<A: Arith>(a: &mut A, bits: u32) -> A::V {
     a.bits(u64::from(bits) << 32)
 }

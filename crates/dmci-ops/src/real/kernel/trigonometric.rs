@@ -39,6 +39,7 @@ pub(super) struct Angle<V> {
 
 impl<V: Copy> Angle<V> {
     /// The sine of the angle, where the highest bit of a number has this place.
+    #[inline(always)]
     pub fn whole_sine<A: Arith<V = V>>(self, a: &mut A, top: u8) -> V {
         let odd = a.up(self.quarter, top);
         let part = a.select_sign(odd, self.cosine, self.sine);
@@ -48,6 +49,7 @@ impl<V: Copy> Angle<V> {
     }
 
     /// Its cosine; `one` has the lowest bit.
+    #[inline(always)]
     pub fn whole_cosine<A: Arith<V = V>>(self, a: &mut A, top: u8, one: V) -> V {
         let odd = a.up(self.quarter, top);
         let part = a.select_sign(odd, self.sine, self.cosine);
@@ -59,6 +61,7 @@ impl<V: Copy> Angle<V> {
 }
 
 /// A small angle for a tiny one: zeros have signs.
+#[inline(always)]
 pub(super) fn or_tiny<A: Arith>(a: &mut A, fast: A::V, x: A::V, tiny: f64) -> A::V {
     let (size, tiny) = (a.abs(x), a.real(tiny));
     let is_tiny = a.lt(size, tiny);
@@ -66,6 +69,7 @@ pub(super) fn or_tiny<A: Arith>(a: &mut A, fast: A::V, x: A::V, tiny: f64) -> A:
 }
 
 /// Sine and cosine of what is left of x after whole quarters.
+#[inline(always)]
 fn reduced<A: Arith>(a: &mut A, x: A::V) -> Angle<A::V> {
     let (holder, per_quarter) = (a.real(HOLDER), a.real(std::f64::consts::FRAC_2_PI));
     let quarter = a.fma(x, per_quarter, holder);
@@ -98,6 +102,7 @@ fn reduced<A: Arith>(a: &mut A, x: A::V) -> Angle<A::V> {
     Angle { quarter, sine, cosine }
 }
 
+#[inline(always)]
 fn is_usual<A: Arith>(a: &mut A, x: A::V) -> A::M {
     let (size, most) = (a.abs(x), a.real(MOST));
     a.le(size, most)

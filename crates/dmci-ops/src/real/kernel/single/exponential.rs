@@ -25,6 +25,7 @@ const LEAST: f64 = -104.0;
 const MOST: f64 = 89.0;
 
 /// x = n ln(2) + r: the number that holds n + 254, n itself, r, and r before the last part of n ln(2) was taken away.
+#[inline(always)]
 fn reduce<A: Arith>(a: &mut A, x: A::V) -> [A::V; 4] {
     let [holder, log2_e, high, low] = [EXPONENT, LOG2_E, LN2_HIGH, LN2_LOW].map(|c| a.real(c));
     let t = a.fma(x, log2_e, holder);
@@ -34,6 +35,7 @@ fn reduce<A: Arith>(a: &mut A, x: A::V) -> [A::V; 4] {
 }
 
 /// The same with what r has lost: the number that holds n + 254, r, and the loss.
+#[inline(always)]
 fn reduce_in_two<A: Arith>(a: &mut A, x: A::V) -> [A::V; 3] {
     let [t, n, r, exact] = reduce(a, x);
     let (lost, low) = (a.sub(exact, r), a.real(LN2_LOW));
@@ -41,6 +43,7 @@ fn reduce_in_two<A: Arith>(a: &mut A, x: A::V) -> [A::V; 3] {
 }
 
 /// p times 2^n, where `t` holds n + 254: in two factors, neither of which is out of range.
+#[inline(always)]
 fn scaled<A: Arith>(a: &mut A, t: A::V, p: A::V) -> A::V {
     let half = a.down(t, 1);
     let rest = a.int_sub(t, half);
@@ -50,6 +53,7 @@ fn scaled<A: Arith>(a: &mut A, t: A::V, p: A::V) -> A::V {
 }
 
 /// e^(r + lost).
+#[inline(always)]
 fn near_one<A: Arith>(a: &mut A, r: A::V, lost: Option<A::V>) -> A::V {
     let r2 = a.mul(r, r);
     let q = a.polynomial(r, r2, &AFTER_LINEAR_NEAR_ONE);
@@ -64,6 +68,7 @@ fn near_one<A: Arith>(a: &mut A, r: A::V, lost: Option<A::V>) -> A::V {
 }
 
 /// e^x for x between the bounds, or NaN.
+#[inline(always)]
 fn exp_inside<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let [t, _, r, _] = reduce(a, x);
     let p = near_one(a, r, None);
@@ -78,6 +83,7 @@ pub fn exp<A: Arith>(a: &mut A, x: A::V) -> A::V {
 }
 
 /// e^-|x|.
+#[inline(always)]
 pub(super) fn exp_of_minus<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let (sign, least) = (a.bits(SIGN), a.real(LEAST));
     let minus = a.or(x, sign);
@@ -86,6 +92,7 @@ pub(super) fn exp_of_minus<A: Arith>(a: &mut A, x: A::V) -> A::V {
 }
 
 /// e to the power x + y, where y is much smaller than x, or x far outside of where the result is a number.
+#[inline(always)]
 pub(super) fn exp_of_sum<A: Arith>(a: &mut A, x: A::V, y: A::V) -> A::V {
     let x = clamp(a, x, -110.0, 95.0);
     let [t, r, lost] = reduce_in_two(a, x);
@@ -96,6 +103,7 @@ pub(super) fn exp_of_sum<A: Arith>(a: &mut A, x: A::V, y: A::V) -> A::V {
 }
 
 /// Half of e^x - 1 for x up to 89, as a sum whose second part is smaller; the sign of a zero is lost.
+#[inline(always)]
 fn half_expm1<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
     let [t, r, lost] = reduce_in_two(a, x);
     let r2 = a.mul(r, r);
@@ -170,6 +178,7 @@ pub fn cosh<A: Arith>(a: &mut A, x: A::V) -> A::V {
 }
 
 /// The quotient of two sums whose second parts are smaller.
+#[inline(always)]
 fn quotient<A: Arith>(a: &mut A, [x, x_low]: [A::V; 2], [y, y_low]: [A::V; 2]) -> A::V {
     let one = a.real(1.0);
     let inverse = a.div(one, y);

@@ -34,6 +34,7 @@ const AFTER_CUBIC: [f64; 4] = [0.4000000059604645, 0.28571149706840515, 0.222378
 const TWO_THIRDS: [f64; 2] = [0.6666666865348816, -1.9868215517249155e-08];
 
 /// x = 2^k m with m between sqrt(1/2) and sqrt(2), for normal positive x: k and m.
+#[inline(always)]
 fn split<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
     let to_one = pattern(a, TO_ONE);
     let moved = a.int_add(x, to_one);
@@ -48,6 +49,7 @@ fn split<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
     [k, a.int_add(m, root)]
 }
 
+#[inline(always)]
 fn is_usual<A: Arith>(a: &mut A, x: A::V) -> A::M {
     let (least, infinity) = (a.real(f32::MIN_POSITIVE.into()), a.real(f64::INFINITY));
     let (low, high) = (a.le(least, x), a.lt(x, infinity));
@@ -55,6 +57,7 @@ fn is_usual<A: Arith>(a: &mut A, x: A::V) -> A::M {
 }
 
 /// k ln(2) + log(1 + f) + c, where c is tiny.
+#[inline(always)]
 fn combine<A: Arith>(a: &mut A, k: A::V, f: A::V, c: Option<A::V>) -> A::V {
     let f2 = a.mul(f, f);
     let p = a.polynomial(f, f2, &AFTER_SQUARE);
@@ -91,6 +94,7 @@ pub fn log1p<A: Arith>(a: &mut A, x: A::V) -> A::V {
 }
 
 /// log(1 + x) for x > -1, finite; at 0 it gives 0.
+#[inline(always)]
 fn log1p_inside<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let one = a.real(1.0);
     let [u, lost] = a.sum_in_two(one, x);
@@ -111,12 +115,14 @@ pub fn softplus<A: Arith>(a: &mut A, x: A::V) -> A::V {
 }
 
 /// The logarithm of a normal positive number in two parts, to about 2^-34; the second is below 2e-4.
+#[inline(always)]
 fn log_in_two<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
     let [k, m] = split(a, x);
     double::sum_in_two(a, k, m, &AFTER_CUBIC, TWO_THIRDS, [LN2_HIGH, LN2_LOW])
 }
 
 /// x to the power y + z, where z is what y has lost by rounding, if anything.
+#[inline(always)]
 fn power<A: Arith>(a: &mut A, x: A::V, y: A::V, z: Option<A::V>) -> A::V {
     let size = a.abs(x);
     let [high, low] = log_in_two(a, size);
@@ -132,6 +138,7 @@ fn power<A: Arith>(a: &mut A, x: A::V, y: A::V, z: Option<A::V>) -> A::V {
 
 /// Whether the straight line serves x to the power y: beyond this y, what the product with a logarithm loses is
 /// too much for a sum in the exponent.
+#[inline(always)]
 fn has_usual_power<A: Arith>(a: &mut A, x: A::V, y: A::V) -> A::M {
     let size = a.abs(x);
     let usual_x = is_usual(a, size);

@@ -19,6 +19,7 @@ const COSINE: [f64; 3] = [0.04166664555668831, -0.00138873013202101, 2.443066841
 const HOLDER: f64 = 12582912.0;
 
 /// Sine and cosine of what is left of x after whole quarters.
+#[inline(always)]
 fn reduced<A: Arith>(a: &mut A, x: A::V) -> Angle<A::V> {
     let (holder, per_quarter) = (a.real(HOLDER), a.real(std::f64::consts::FRAC_2_PI));
     let quarter = a.fma(x, per_quarter, holder);
@@ -44,6 +45,7 @@ fn reduced<A: Arith>(a: &mut A, x: A::V) -> Angle<A::V> {
     Angle { quarter, sine, cosine }
 }
 
+#[inline(always)]
 fn is_usual<A: Arith>(a: &mut A, x: A::V) -> A::M {
     let (size, most) = (a.abs(x), a.real(MOST));
     a.le(size, most)
