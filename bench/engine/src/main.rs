@@ -11,7 +11,7 @@ mod filter;
 mod hand;
 mod real;
 
-use dmci::{Batch, Code, Column, Datum, Mode, Model, ModelOptions, Program, Sums, Want};
+use dmci::{Batch, Code, Column, Datum, Mode, Model, ModelOptions, Number, Program, Sums, Want};
 use serde_json::{Value, json};
 use std::io::BufRead;
 use std::time::{Duration, Instant};
@@ -47,16 +47,83 @@ fn numbers(value: &Value, into: &mut Vec<f64>) {
     }
 }
 
+/// What a model is evaluated at, and its results.
+struct Data<N> {
+    params: Vec<N>,
+    columns: Vec<Column<N>>,
+    batch: Batch<N>,
+}
+
+impl<N: Number> Data<N> {
+    fn new(params: &[f64], inputs: &[(Value, Vec<f64>)]) -> Data<N> {
+        let rounded = |list: &[f64]| list.iter().map(|&x| N::rounded(x)).collect();
+        let column = |(sample, list): &(Value, Vec<f64>)| match sample {
+            Value::Array(_) => Column::Shaped(of_reals(sample), rounded(list)),
+            _ => Column::Reals(rounded(list)),
+        };
+        Data { params: rounded(params), columns: inputs.iter().map(column).collect(), batch: Batch::default() }
+    }
+
+    fn call(&mut self, model: &Model, shared: bool, want: Want) -> Result<(), Failure> {
+        let call = if shared { Model::evaluate_into } else { Model::evaluate_pairs_into };
+        let Data { params, columns, batch } = self;
+        call(model, batch, params, columns, want).map_err(|report| format!("{:?}", report.diagnostics).into())
+    }
+
+    /// The first and last value and gradient; an error if a lane failed.
+    fn answer(&self, numbers: usize) -> Result<[Vec<f64>; 3], Failure> {
+        let Batch { values, gradients, failures, .. } = &self.batch;
+        if let Some((lane, failure)) = failures.first() {
+            return Err(format!("lane {lane}: {:?}", failure.report.diagnostics).into());
+        }
+        Ok(ends(values, gradients, numbers))
+    }
+
+    fn time_by_hand(&self, seconds: f64, program: hand::Program<N>) -> Result<Value, Failure> {
+        let (Some(Column::Reals(inputs)) | Some(Column::Shaped(_, inputs))) = self.columns.first() else {
+            return Err("no column".into());
+        };
+        let (mut values, mut gradients) = (self.batch.values.clone(), self.batch.gradients.clone());
+        // What is not computed must not look as if it were right.
+        values.fill(N::rounded(f64::NAN));
+        let mut answer = timed(seconds, || {
+            program(&self.params, inputs, &mut values, &mut gradients);
+            std::hint::black_box(&mut values);
+            Ok(())
+        })?;
+        let all = values.iter().zip(&self.batch.values).chain(gradients.iter().zip(&self.batch.gradients));
+        let difference = all.map(|(&a, &b)| -> f64 {
+            let (a, b): (f64, f64) = (a.into(), b.into());
+            (a - b).abs() / (1e-3 + b.abs())
+        });
+        let difference = difference.fold(0.0, |most: f64, x| if x > most || x.is_nan() { x } else { most });
+        // JSON has no NaN.
+        answer["difference"] = json!(if difference.is_nan() { f64::MAX } else { difference });
+        Ok(answer)
+    }
+}
+
+/// The first and last value, the first gradient and the last.
+fn ends<N: Number>(values: &[N], gradients: &[N], numbers: usize) -> [Vec<f64>; 3] {
+    let last = values.len() - 1;
+    let doubles = |list: &[N]| list.iter().map(|&x| x.into()).collect();
+    let gradient = |lane: usize| doubles(gradients.get(lane * numbers..(lane + 1) * numbers).unwrap_or(&[]));
+    [doubles(&[values[0], values[last]]), gradient(0), gradient(last)]
+}
+
+/// In lists of the precision that the model computes in; sums are of double precision.
+enum Kept {
+    Double(Data<f64>),
+    Single(Data<f32>),
+}
+
 struct Loaded {
     model: Model,
-    params: Vec<f64>,
-    columns: Vec<Column>,
+    kept: Kept,
     want: Want,
     shared: bool,
     rows: usize,
-    batch: Batch,
     sums: Sums,
-    single: bool,
     file: String,
 }
 
@@ -78,34 +145,37 @@ impl Loaded {
         let mut start = Vec::new();
         params.values().for_each(|value| numbers(value, &mut start));
         let sets = if shared { 1 } else { lanes };
-        let all = (0..sets * start.len()).map(|i| near(start[i % start.len()], i)).collect();
+        let all: Vec<f64> = (0..sets * start.len()).map(|i| near(start[i % start.len()], i)).collect();
         let inputs = map("inputs");
         let mut columns = Vec::new();
         for value in inputs.values() {
             let mut row = Vec::new();
             numbers(value, &mut row);
             let list: Vec<f64> = (0..lanes * row.len()).map(|i| near(row[i % row.len()], i + 1)).collect();
-            columns.push(match value {
-                Value::Array(_) => Column::Shaped(of_reals(value), list),
-                _ => Column::Reals(list),
-            });
+            columns.push((value.clone(), list));
         }
         let names: Vec<&str> = inputs.keys().map(String::as_str).collect();
         let structure = params.iter().map(|(name, value)| (name.clone(), of_reals(value))).collect();
         let want = if request["want"] == json!("values") { Want::Values } else { Want::Gradients };
         let model = Model::with_params(Program::named(file, &text), structure, &names, options);
-        let (batch, sums) = (Batch::default(), Sums::default());
         let rows = if columns.is_empty() { 1 } else { lanes };
-        let (single, file) = (request["single"].as_bool().unwrap_or(false), file.to_string());
-        Ok(Loaded { model, params: all, columns, want, shared, rows, batch, sums, single, file })
+        let kept = match request["single"].as_bool() {
+            Some(true) if !shared => Kept::Single(Data::new(&all, &columns)),
+            _ => Kept::Double(Data::new(&all, &columns)),
+        };
+        Ok(Loaded { model, kept, want, shared, rows, sums: Sums::default(), file: file.to_string() })
     }
 
     fn call(&mut self) -> Result<(), Failure> {
-        let call = if self.shared { Model::evaluate_into } else { Model::evaluate_pairs_into };
-        call(&self.model, &mut self.batch, &self.params, &self.columns, self.want)
-            .map_err(|report| format!("{:?}", report.diagnostics))?;
-        if self.shared {
-            self.model.sum(&self.batch, self.rows, &mut self.sums);
+        let Loaded { model, kept, want, shared, rows, sums, .. } = self;
+        match kept {
+            Kept::Single(data) => data.call(model, *shared, *want)?,
+            Kept::Double(data) => {
+                data.call(model, *shared, *want)?;
+                if *shared {
+                    model.sum(&data.batch, *rows, sums);
+                }
+            }
         }
         Ok(())
     }
@@ -117,20 +187,16 @@ impl Loaded {
         for _ in 0..3 {
             self.call()?;
         }
-        if let Some((lane, failure)) = self.batch.failures.first() {
-            return Err(format!("lane {lane}: {:?}", failure.report.diagnostics).into());
-        }
         let n = self.model.numbers();
-        let (values, gradients) = if self.shared {
-            (&self.sums.values, &self.sums.gradients)
-        } else {
-            (&self.batch.values, &self.batch.gradients)
+        let of_lanes = match &self.kept {
+            Kept::Double(data) => data.answer(n)?,
+            Kept::Single(data) => data.answer(n)?,
         };
-        let last = values.len() - 1;
-        let gradient = |lane: usize| gradients.get(lane * n..(lane + 1) * n).unwrap_or(&[]).to_vec();
+        let [values, first, last] =
+            if self.shared { ends(&self.sums.values, &self.sums.gradients, n) } else { of_lanes };
         Ok(json!({
-            "values": [values[0], values[last]],
-            "gradients": [gradient(0), gradient(last)],
+            "values": values,
+            "gradients": [first, last],
             "cold": cold.as_nanos() as u64,
             "recordings": self.model.recordings(),
         }))
@@ -139,43 +205,14 @@ impl Loaded {
     fn time(&mut self, seconds: f64, hand: Option<&str>) -> Result<Value, Failure> {
         let Some(form) = hand else { return timed(seconds, || self.call()) };
         let form = usize::from(form == "fused");
-        if self.single {
-            let program = hand::single(&self.file).ok_or("no program by hand")?[form];
-            self.time_by_hand(seconds, program, |x| x as f32, f64::from)
-        } else {
-            let program = hand::double(&self.file).ok_or("no program by hand")?[form];
-            self.time_by_hand(seconds, program, |x| x, |x| x)
+        match &self.kept {
+            Kept::Double(data) => data.time_by_hand(seconds, hand::double(&self.file).ok_or(NOT_BY_HAND)?[form]),
+            Kept::Single(data) => data.time_by_hand(seconds, hand::single(&self.file).ok_or(NOT_BY_HAND)?[form]),
         }
     }
-
-    fn time_by_hand<T: real::Real>(
-        &self,
-        seconds: f64,
-        program: hand::Program<T>,
-        down: impl Fn(f64) -> T + Copy,
-        up: impl Fn(T) -> f64 + Copy,
-    ) -> Result<Value, Failure> {
-        let (Some(Column::Reals(inputs)) | Some(Column::Shaped(_, inputs))) = self.columns.first() else {
-            return Err("no column".into());
-        };
-        let list = |numbers: &[f64]| numbers.iter().map(|&x| down(x)).collect::<Vec<T>>();
-        let (params, inputs) = (list(&self.params), list(inputs));
-        let (mut values, mut gradients) = (list(&self.batch.values), list(&self.batch.gradients));
-        // What is not computed must not look as if it were right.
-        values.fill(down(f64::NAN));
-        let mut answer = timed(seconds, || {
-            program(&params, &inputs, &mut values, &mut gradients);
-            std::hint::black_box(&mut values);
-            Ok(())
-        })?;
-        let all = values.iter().zip(&self.batch.values).chain(gradients.iter().zip(&self.batch.gradients));
-        let difference = all.map(|(a, b)| (up(*a) - b).abs() / (1e-3 + b.abs()));
-        let difference = difference.fold(0.0, |most: f64, x| if x > most || x.is_nan() { x } else { most });
-        // JSON has no NaN.
-        answer["difference"] = json!(if difference.is_nan() { f64::MAX } else { difference });
-        Ok(answer)
-    }
 }
+
+const NOT_BY_HAND: &str = "no program by hand";
 
 /// Nanoseconds a call, the least and the median of parts of the time.
 fn timed(seconds: f64, mut call: impl FnMut() -> Result<(), Failure>) -> Result<Value, Failure> {

@@ -1,7 +1,7 @@
 //! Python values as data of programs, and back.
 
-use dmci::{Datum, Shape};
-use numpy::{PyArray, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use dmci::{Datum, Number, Shape};
+use numpy::{Element, PyArray, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -130,7 +130,7 @@ fn integer(value: &Bound<'_, PyAny>) -> PyResult<Datum> {
 
 /// A vector or a matrix of reals; an array without dimensions is a number.
 fn tensor(array: &Bound<'_, PyUntypedArray>) -> PyResult<Datum> {
-    let numbers = reals(array)?;
+    let numbers: Vec<f64> = reals(array)?;
     let side = |n: usize| u32::try_from(n).map_err(|_| PyValueError::new_err("the array is too large"));
     match *array.shape() {
         [] => Ok(Datum::Real(numbers[0])),
@@ -144,16 +144,17 @@ fn tensor(array: &Bound<'_, PyUntypedArray>) -> PyResult<Datum> {
 }
 
 /// The numbers of an array, row by row.
-pub fn reals(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<f64>> {
-    if let Ok(array) = array.cast::<PyArrayDyn<f64>>()
+pub fn reals<T: Element + Number>(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<T>> {
+    if let Ok(array) = array.cast::<PyArrayDyn<T>>()
         && array.is_c_contiguous()
     {
         return Ok(array.try_readonly()?.as_slice()?.to_vec());
     }
     let py = array.py();
     let numpy = py.import("numpy")?;
-    let array = numpy.call_method1("ascontiguousarray", (array, "float64"))?;
-    let array = array.cast::<PyArrayDyn<f64>>()?.try_readonly()?;
+    let kind = if T::SINGLE { "float32" } else { "float64" };
+    let array = numpy.call_method1("ascontiguousarray", (array, kind))?;
+    let array = array.cast::<PyArrayDyn<T>>()?.try_readonly()?;
     Ok(array.as_slice()?.to_vec())
 }
 

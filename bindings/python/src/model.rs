@@ -4,7 +4,7 @@ use crate::data::{bindings, reals, to_datum};
 use crate::errors::{of_failure, of_report};
 use crate::interrupt::interruptible;
 use crate::options::Options;
-use dmci::{Batch, Cancel, Column, Datum, ModelOptions, Program, RunOptions, Shape, Sums, Want};
+use dmci::{Batch, Cancel, Column, Datum, ModelOptions, Number, Program, RunOptions, Shape, Sums, Want};
 use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -31,19 +31,49 @@ struct Shared {
 #[pyclass(frozen, module = "dmci._native")]
 pub struct Rows {
     shared: Arc<Shared>,
-    columns: Vec<Column>,
+    held: Held,
     /// How many rows there are.
     #[pyo3(get)]
     rows: usize,
+}
+
+/// Numbers are held in the precision of the model.
+enum Held {
+    Double(Data<f64>),
+    Single(Data<f32>),
+}
+
+struct Data<T> {
+    columns: Vec<Column<T>>,
     /// Memory of the last call, for the next one.
-    memory: Mutex<Memory>,
+    memory: Mutex<Memory<T>>,
 }
 
 #[derive(Default)]
-struct Memory {
-    batch: Batch,
+struct Memory<T> {
+    batch: Batch<T>,
     sums: Sums,
-    theta: Vec<f64>,
+    theta: Vec<T>,
+}
+
+impl<T: Real> Data<T> {
+    fn new(columns: &Bound<'_, PyList>) -> PyResult<Data<T>> {
+        let columns = columns.iter().map(|c| column(&c)).collect::<PyResult<Vec<_>>>()?;
+        Ok(Data { columns, memory: Mutex::default() })
+    }
+
+    fn lengths(&self) -> Vec<usize> {
+        self.columns.iter().map(Column::len).collect()
+    }
+
+    fn failures(&self) -> Vec<(usize, String, String)> {
+        // Whoever holds it may be waiting for the lock of the interpreter, which this thread has.
+        let Ok(memory) = self.memory.try_lock() else { return Vec::new() };
+        let one = |(lane, failure): &(usize, Box<dmci::Failure>)| {
+            (*lane, failure.report.to_json().to_string(), failure.report.render(false))
+        };
+        memory.batch.failures.iter().map(one).collect()
+    }
 }
 
 #[pymethods]
@@ -123,19 +153,26 @@ impl Model {
 
     /// Rows for this model: one array or list for each input.
     fn bind(&self, columns: &Bound<'_, PyList>, rows: usize) -> PyResult<Rows> {
-        let columns = columns.iter().map(|c| column(&c)).collect::<PyResult<Vec<_>>>()?;
-        for (column, name) in columns.iter().zip(&self.shared.inputs) {
-            if column.len() != rows {
-                let message = format!("{name} has {} rows, not {rows}", column.len());
-                return Err(PyValueError::new_err(message));
+        let (held, lengths) = if self.shared.single {
+            let data = Data::new(columns)?;
+            let lengths = data.lengths();
+            (Held::Single(data), lengths)
+        } else {
+            let data = Data::new(columns)?;
+            let lengths = data.lengths();
+            (Held::Double(data), lengths)
+        };
+        for (length, name) in lengths.into_iter().zip(&self.shared.inputs) {
+            if length != rows {
+                return Err(PyValueError::new_err(format!("{name} has {length} rows, not {rows}")));
             }
         }
-        Ok(Rows { shared: self.shared.clone(), columns, rows, memory: Mutex::default() })
+        Ok(Rows { shared: self.shared.clone(), held, rows })
     }
 }
 
 /// A column of an array or a list. Rows of an array with more than one dimension are vectors or matrices.
-fn column(values: &Bound<'_, PyAny>) -> PyResult<Column> {
+fn column<T: Real>(values: &Bound<'_, PyAny>) -> PyResult<Column<T>> {
     if let Ok(list) = values.cast::<PyList>() {
         return Ok(Column::Data(list.iter().map(|item| to_datum(&item)).collect::<PyResult<_>>()?));
     }
@@ -191,11 +228,7 @@ impl Rows {
         };
         let question = Question { want, paired, sum };
         let targets = [values, gradients, hessians];
-        if self.shared.single {
-            self.answer::<f32>(py, theta, question, lenient, targets)
-        } else {
-            self.answer::<f64>(py, theta, question, lenient, targets)
-        }
+        self.answer(py, theta, question, lenient, targets)
     }
 
     /// Values and gradients into arrays of the caller, with the least ceremony.
@@ -208,72 +241,36 @@ impl Rows {
     ) -> PyResult<()> {
         let question = Question { want: Want::Gradients, paired: false, sum: false };
         let targets = [Some(values), Some(gradients), None];
-        if self.shared.single {
-            self.answer::<f32>(py, theta, question, false, targets)?;
-        } else {
-            self.answer::<f64>(py, theta, question, false, targets)?;
-        }
+        self.answer(py, theta, question, false, targets)?;
         Ok(())
     }
 
     /// Seconds that a call for values and gradients takes in Rust alone, without anything of Python: the least of a few
     /// rounds of `count` calls.
     fn timed(&self, py: Python<'_>, theta: Vec<f64>, count: usize) -> PyResult<f64> {
-        let mut best = f64::INFINITY;
-        let mut batch = Batch::default();
-        for _ in 0..5 {
-            let began = std::time::Instant::now();
-            py.detach(|| {
-                let model = &self.shared.model;
-                (0..count).try_for_each(|_| model.evaluate_into(&mut batch, &theta, &self.columns, Want::Gradients))
-            })
-            .map_err(|report| of_report(py, &report, ""))?;
-            best = best.min(began.elapsed().as_secs_f64() / count.max(1) as f64);
+        match &self.held {
+            Held::Double(data) => data.timed(py, &self.shared.model, &theta, count),
+            Held::Single(data) => data.timed(py, &self.shared.model, &theta, count),
         }
-        Ok(best)
     }
 
     /// The errors of the lanes that failed in the last call: lane, JSON and text.
     fn failures(&self) -> Vec<(usize, String, String)> {
-        // Whoever holds it may be waiting for the lock of the interpreter, which this thread has.
-        let Ok(memory) = self.memory.try_lock() else { return Vec::new() };
-        let one = |(lane, failure): &(usize, Box<dmci::Failure>)| {
-            (*lane, failure.report.to_json().to_string(), failure.report.render(false))
-        };
-        memory.batch.failures.iter().map(one).collect()
+        match &self.held {
+            Held::Double(data) => data.failures(),
+            Held::Single(data) => data.failures(),
+        }
     }
 }
 
 /// A number of an array: of one or the other precision.
-trait Real: Element + Copy {
-    fn of(x: f64) -> Self;
-    fn to(self) -> f64;
-    /// The numbers as a list of its own: given away if they need no conversion, so that nothing is copied.
-    fn list(numbers: &mut Vec<f64>) -> Vec<Self>;
-}
+trait Real: Element + Number {}
 
-impl Real for f64 {
-    fn of(x: f64) -> f64 {
-        x
-    }
-    fn to(self) -> f64 {
-        self
-    }
-    fn list(numbers: &mut Vec<f64>) -> Vec<f64> {
-        std::mem::take(numbers)
-    }
-}
+impl Real for f64 {}
+impl Real for f32 {}
 
-impl Real for f32 {
-    fn of(x: f64) -> f32 {
-        x as f32
-    }
-    fn to(self) -> f64 {
-        self.into()
-    }
-    fn list(numbers: &mut Vec<f64>) -> Vec<f32> {
-        numbers.iter().map(|x| *x as f32).collect()
-    }
+fn rounded<T: Real>(numbers: &[f64]) -> Vec<T> {
+    numbers.iter().map(|&x| T::rounded(x)).collect()
 }
 
 /// The numbers of an array that the caller may go on to change only after the call.
@@ -293,21 +290,38 @@ fn typed<'a, 'py, T: Real>(array: &'a Bound<'py, PyAny>, what: &str) -> PyResult
 }
 
 /// Copies numbers into an array of the caller.
-fn store<T: Real>(numbers: &[f64], target: &Bound<'_, PyAny>, what: &str) -> PyResult<()> {
+fn store<T: Real>(numbers: &[T], target: &Bound<'_, PyAny>, what: &str) -> PyResult<()> {
     let target = typed::<T>(target, what)?;
     if target.len() != numbers.len() {
         let message = format!("{what} needs room for {} numbers, got {}", numbers.len(), target.len());
         return Err(PyValueError::new_err(message));
     }
     let mut target = target.try_readwrite().map_err(|e| PyValueError::new_err(format!("{what}: {e}")))?;
-    target.as_slice_mut()?.iter_mut().zip(numbers).for_each(|(t, x)| *t = T::of(*x));
+    target.as_slice_mut()?.copy_from_slice(numbers);
     Ok(())
 }
 
 impl Rows {
-    fn answer<'py, T: Real>(
+    fn answer<'py>(
         &self,
         py: Python<'py>,
+        theta: &Bound<'py, PyAny>,
+        question: Question,
+        lenient: bool,
+        targets: Targets<'_, 'py>,
+    ) -> PyResult<[Option<Bound<'py, PyAny>>; 3]> {
+        match &self.held {
+            Held::Double(data) => data.answer(py, self, theta, question, lenient, targets),
+            Held::Single(data) => data.answer(py, self, theta, question, lenient, targets),
+        }
+    }
+}
+
+impl<T: Real> Data<T> {
+    fn answer<'py>(
+        &self,
+        py: Python<'py>,
+        rows: &Rows,
         theta: &Bound<'py, PyAny>,
         question: Question,
         lenient: bool,
@@ -316,39 +330,40 @@ impl Rows {
         // Another thread may use the memory: then this call has its own.
         let mut own = None;
         let mut locked = self.memory.try_lock().ok();
-        let memory: &mut Memory = match &mut locked {
+        let memory: &mut Memory<T> = match &mut locked {
             Some(memory) => memory,
             None => own.insert(Memory::default()),
         };
-        let numbers = slice::<T>(theta, "theta")?;
         memory.theta.clear();
-        memory.theta.extend(numbers.iter().map(|x| x.to()));
-        self.run(py, question, memory)?;
+        memory.theta.extend_from_slice(slice::<T>(theta, "theta")?);
+        self.run(py, rows, question, memory)?;
         if let Some((_, failure)) = memory.batch.failures.first()
             && !lenient
         {
             return Err(of_failure(py, failure));
         }
         let Memory { batch, sums, .. } = memory;
-        let lists = match question.sum {
-            true => [&mut sums.values, &mut sums.gradients, &mut batch.hessians],
-            false => [&mut batch.values, &mut batch.gradients, &mut batch.hessians],
-        };
+        let lists = [&mut batch.values, &mut batch.gradients, &mut batch.hessians];
+        if question.sum {
+            // Sums are of double precision.
+            (*lists[0], *lists[1]) = (rounded(&sums.values), rounded(&sums.gradients));
+        }
         let mut results = [None, None, None];
         let names = ["the array for values", "the array for gradients", "the array for Hessians"];
         for (i, list) in lists.into_iter().enumerate().take(question.want as usize + 1) {
             match targets[i] {
                 Some(target) => store::<T>(list, target, names[i])?,
-                None => results[i] = Some(PyArray1::from_vec(py, T::list(list)).into_any()),
+                // The list is given away, so that nothing is copied.
+                None => results[i] = Some(PyArray1::from_vec(py, std::mem::take(list)).into_any()),
             }
         }
         Ok(results)
     }
 
-    fn run(&self, py: Python<'_>, question: Question, memory: &mut Memory) -> PyResult<()> {
-        let Shared { model, cancel, .. } = &*self.shared;
+    fn run(&self, py: Python<'_>, rows: &Rows, question: Question, memory: &mut Memory<T>) -> PyResult<()> {
+        let Shared { model, cancel, .. } = &*rows.shared;
         let sets = memory.theta.len() / model.numbers().max(1);
-        let known = model.recordings() > 0 && sets.saturating_mul(self.rows) <= MOST_LANES_AT_ONCE;
+        let known = model.recordings() > 0 && sets.saturating_mul(rows.rows) <= MOST_LANES_AT_ONCE;
         let Question { want, paired, sum } = question;
         let work = || {
             let Memory { batch, sums, theta } = memory;
@@ -357,11 +372,26 @@ impl Rows {
                 false => model.evaluate_into(batch, theta, &self.columns, want),
             };
             if sum && result.is_ok() {
-                model.sum(batch, self.rows, sums);
+                model.sum(batch, rows.rows, sums);
             }
             result
         };
         let result = if known { py.detach(work) } else { interruptible(py, cancel, work)? };
         result.map_err(|report| of_report(py, &report, ""))
+    }
+
+    fn timed(&self, py: Python<'_>, model: &dmci::Model, theta: &[f64], count: usize) -> PyResult<f64> {
+        let theta = rounded(theta);
+        let mut best = f64::INFINITY;
+        let mut batch = Batch::default();
+        for _ in 0..5 {
+            let began = std::time::Instant::now();
+            py.detach(|| {
+                (0..count).try_for_each(|_| model.evaluate_into(&mut batch, &theta, &self.columns, Want::Gradients))
+            })
+            .map_err(|report| of_report(py, &report, ""))?;
+            best = best.min(began.elapsed().as_secs_f64() / count.max(1) as f64);
+        }
+        Ok(best)
     }
 }

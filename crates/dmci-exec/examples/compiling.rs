@@ -8,6 +8,8 @@ use dmci_tape::{LeafKind, Recorder, gradient};
 struct Half;
 
 impl Leaves for Half {
+    type Number = f64;
+
     fn leaf(&self, _lane: usize, _leaf: usize) -> u64 {
         0.5f64.to_bits()
     }

@@ -12,6 +12,8 @@ const TIMES: usize = 16;
 struct Spread;
 
 impl Leaves for Spread {
+    type Number = f64;
+
     fn leaf(&self, lane: usize, leaf: usize) -> u64 {
         let unit = ((lane * 37 + leaf * 11) % LANES) as f64 / LANES as f64;
         (0.01 + 0.98 * unit).to_bits()

@@ -2,6 +2,7 @@
 
 use crate::loops::LoopSpace;
 use crate::native::{Compiled, NativeSpace};
+use crate::number::Number;
 use crate::plan::{Plan, Slot, Step, TensorKind, TensorStep};
 use dmci_ops::linalg::Scratch;
 use dmci_ops::op::canonical;
@@ -69,24 +70,27 @@ pub fn by_set(first: usize, count: usize, rows: usize) -> impl Iterator<Item = (
 
 /// A list with some numbers of every lane, one lane after the other.
 #[derive(Clone, Copy, Debug)]
-pub struct List<'a> {
+pub struct List<'a, N> {
     /// All of them.
-    pub numbers: &'a [f64],
+    pub numbers: &'a [N],
     /// How many of them a lane has.
     pub stride: usize,
     /// Which of these is meant.
     pub at: usize,
 }
 
-impl List<'_> {
+impl<N> List<'_, N> {
     /// Whether both mean numbers in the same list.
-    pub(crate) fn is_beside(&self, other: &List<'_>) -> bool {
+    pub(crate) fn is_beside(&self, other: &List<'_, N>) -> bool {
         std::ptr::eq(self.numbers, other.numbers) && self.stride == other.stride
     }
 }
 
 /// Where lanes find their leaves.
 pub trait Leaves: Sync {
+    /// What lists hold.
+    type Number: Number;
+
     /// A number of a lane, in bits.
     fn leaf(&self, lane: usize, leaf: usize) -> u64;
     /// Whether a lane is known to have left the path, so that nothing need be computed for it.
@@ -95,7 +99,7 @@ pub trait Leaves: Sync {
     }
 
     /// Where all lanes have a number, if that is in a list at equal distances.
-    fn list(&self, _leaf: usize) -> Option<List<'_>> {
+    fn list(&self, _leaf: usize) -> Option<List<'_, Self::Number>> {
         None
     }
 

@@ -6,6 +6,7 @@ mod block;
 mod loops;
 #[cfg_attr(not(target_arch = "x86_64"), path = "native_none.rs")]
 mod native;
+mod number;
 mod pace;
 mod plan;
 mod share;
@@ -15,6 +16,7 @@ mod target;
 mod words;
 
 pub use block::{Leaves, List, Results, STAYED, Which, by_set};
+pub use number::Number;
 pub use plan::{Code, Plan};
 pub use stage::{StageResults, Staged, work_by_axes};
 pub use sum::{ACCUMULATORS, CHUNK, ColumnSpace, ColumnTree, RowSum, sum_columns, sum_rows};

@@ -1,6 +1,7 @@
 //! No machine code for this processor: the block interpreter runs everything.
 
 use crate::block::{Frame, Leaves, Workspace};
+use crate::number::Number;
 use crate::plan::{Code, Plan};
 use crate::target::Target;
 use std::sync::Mutex;
@@ -81,16 +82,20 @@ impl Plan {
         match *code {}
     }
 
-    pub(crate) fn run_one(&self, _: impl ExactSizeIterator<Item = f64>, _: &mut Target<'_>) -> Option<bool> {
+    pub(crate) fn run_one<N: Number>(
+        &self,
+        _: impl ExactSizeIterator<Item = f64>,
+        _: &mut Target<'_, N>,
+    ) -> Option<bool> {
         None
     }
 
-    pub(crate) fn run_all(
+    pub(crate) fn run_all<L: Leaves>(
         &self,
         _: usize,
-        _: &impl Leaves,
+        _: &L,
         _: usize,
-        _: Target<'_>,
+        _: Target<'_, L::Number>,
         _: &Mutex<Vec<(u32, usize)>>,
     ) -> bool {
         false

@@ -5,6 +5,7 @@
 //! and a leaf of the last one. Nothing is computed differently, so no bit changes.
 
 use crate::block::{Leaves, List, Results, STAYED, Which, by_set};
+use crate::number::Number;
 use crate::plan::{Code, Plan, USUAL_ROUNDS};
 use crate::target::Target;
 use dmci_ops::Type;
@@ -171,14 +172,14 @@ impl Staged {
     /// and gives the results to the target; `left` gets guards that failed, with their lanes. False, and
     /// nothing done, if there is no machine code for it, or results that the target does not take.
     #[allow(clippy::too_many_arguments)]
-    pub fn run_all(
+    pub fn run_all<L: Leaves>(
         &self,
         lanes: usize,
         rows: usize,
-        leaves: &impl Leaves,
+        leaves: &L,
         threads: usize,
         stages: &mut StageResults,
-        target: Target<'_>,
+        target: Target<'_, L::Number>,
         left: &mut Vec<(u32, usize)>,
     ) -> bool {
         let guarded = |stage: &Option<Stage>| stage.as_ref().is_some_and(|s| !s.guards.is_empty());
@@ -197,20 +198,20 @@ impl Staged {
 
     /// Runs one lane with these numbers for its leaves and gives its results to the target. False if that must be done
     /// in another way: there is no machine code for it, the target takes other results, or the lane leaves the path.
-    pub fn run_one(&self, numbers: impl ExactSizeIterator<Item = f64>, mut target: Target<'_>) -> bool {
+    pub fn run_one<N: Number>(&self, numbers: impl ExactSizeIterator<Item = f64>, mut target: Target<'_, N>) -> bool {
         let is_whole = self.sets.is_none() && self.rows.is_none() && target.width() == self.outputs();
         is_whole && self.lanes.plan.run_one(numbers, &mut target) == Some(true)
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn run_all_stages(
+    fn run_all_stages<L: Leaves>(
         &self,
         lanes: usize,
         rows: usize,
-        leaves: &impl Leaves,
+        leaves: &L,
         threads: usize,
         stages: &mut StageResults,
-        target: Target<'_>,
+        target: Target<'_, L::Number>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) -> bool {
         let StageResults { sets: set_results, rows: row_results, which_sets, which_rows, at_set, at_row } = stages;
@@ -306,6 +307,8 @@ struct WithStages<'a, L> {
 }
 
 impl<L: Leaves> Leaves for WithStages<'_, L> {
+    type Number = L::Number;
+
     fn is_out(&self, lane: usize) -> bool {
         let failed = |(failed, at): (&[u32], &[u32]), key: usize| {
             at.get(key).and_then(|&i| failed.get(i as usize)).is_some_and(|&f| f != STAYED)
@@ -324,7 +327,7 @@ impl<L: Leaves> Leaves for WithStages<'_, L> {
         bits[at[lane % self.rows] as usize * width + staged]
     }
 
-    fn list(&self, leaf: usize) -> Option<List<'_>> {
+    fn list(&self, leaf: usize) -> Option<List<'_, L::Number>> {
         if leaf < self.count { self.leaves.list(leaf) } else { None }
     }
 

@@ -1,16 +1,23 @@
 //! Where the results of lanes go.
 
+use crate::number::Number;
 use std::ops::Range;
 
 /// Lists that the results of all lanes go to: each takes so many of them in turn, lane by lane.
-#[derive(Debug, Default)]
-pub struct Target<'a> {
-    lists: [(&'a mut [f64], usize); 3],
+#[derive(Debug)]
+pub struct Target<'a, N> {
+    lists: [(&'a mut [N], usize); 3],
 }
 
-impl<'a> Target<'a> {
+impl<N> Default for Target<'_, N> {
+    fn default() -> Self {
+        Target { lists: Default::default() }
+    }
+}
+
+impl<'a, N: Number> Target<'a, N> {
     /// Up to three lists with the number of results of a lane that each takes.
-    pub fn new(lists: [(&'a mut [f64], usize); 3]) -> Target<'a> {
+    pub fn new(lists: [(&'a mut [N], usize); 3]) -> Target<'a, N> {
         Target { lists }
     }
 
@@ -25,13 +32,13 @@ impl<'a> Target<'a> {
     }
 
     /// The part of each list, if it takes any, for so many lanes from the first on.
-    pub(crate) fn lists_from(&mut self, first: usize, lanes: usize) -> impl Iterator<Item = &mut [f64]> {
+    pub(crate) fn lists_from(&mut self, first: usize, lanes: usize) -> impl Iterator<Item = &mut [N]> {
         let taking = self.lists.iter_mut().filter(|l| l.1 > 0);
         taking.map(move |(list, width)| &mut list[first * *width..(first + lanes) * *width])
     }
 
     /// The part of the first lanes, and the rest.
-    pub(crate) fn split(self, lanes: usize) -> (Target<'a>, Target<'a>) {
+    pub(crate) fn split(self, lanes: usize) -> (Target<'a, N>, Target<'a, N>) {
         let [a, b, c] = self.lists.map(|(list, width)| {
             let (first, rest) = list.split_at_mut((lanes * width).min(list.len()));
             ((first, width), (rest, width))
@@ -40,7 +47,7 @@ impl<'a> Target<'a> {
     }
 
     /// The parts of so many lanes each, with the first lane and the number of lanes of each part.
-    pub(crate) fn pieces(self, lanes: usize, each: usize) -> Pieces<'a> {
+    pub(crate) fn pieces(self, lanes: usize, each: usize) -> Pieces<'a, N> {
         Pieces { rest: self, lanes: 0..lanes, each }
     }
 
@@ -48,7 +55,7 @@ impl<'a> Target<'a> {
     pub(crate) fn put_one(&mut self, results: &[u64], apart: usize) {
         let mut results = results.iter().step_by(apart);
         for (list, width) in &mut self.lists {
-            list[..*width].iter_mut().zip(&mut results).for_each(|(place, &bits)| *place = f64::from_bits(bits));
+            list[..*width].iter_mut().zip(&mut results).for_each(|(place, &bits)| *place = N::of_bits(bits));
         }
     }
 
@@ -71,14 +78,14 @@ impl<'a> Target<'a> {
 
 /// A target part by part, from both ends.
 #[derive(Debug)]
-pub(crate) struct Pieces<'a> {
-    rest: Target<'a>,
+pub(crate) struct Pieces<'a, N> {
+    rest: Target<'a, N>,
     lanes: Range<usize>,
     each: usize,
 }
 
-impl<'a> Iterator for Pieces<'a> {
-    type Item = (usize, usize, Target<'a>);
+impl<'a, N: Number> Iterator for Pieces<'a, N> {
+    type Item = (usize, usize, Target<'a, N>);
 
     fn next(&mut self) -> Option<Self::Item> {
         let (first, count) = (self.lanes.start, self.each.min(self.lanes.len()));
@@ -88,7 +95,7 @@ impl<'a> Iterator for Pieces<'a> {
     }
 }
 
-impl DoubleEndedIterator for Pieces<'_> {
+impl<N: Number> DoubleEndedIterator for Pieces<'_, N> {
     fn next_back(&mut self) -> Option<Self::Item> {
         // Only the last part may be a short one.
         let before = self.lanes.len().saturating_sub(1) / self.each * self.each;
@@ -100,17 +107,17 @@ impl DoubleEndedIterator for Pieces<'_> {
 }
 
 /// Puts a row into a list, so many places apart.
-fn spread(row: &[u64], list: &mut [f64], width: usize) {
-    list.iter_mut().step_by(width).zip(row).for_each(|(place, &bits)| *place = f64::from_bits(bits));
+fn spread<N: Number>(row: &[u64], list: &mut [N], width: usize) {
+    list.iter_mut().step_by(width).zip(row).for_each(|(place, &bits)| *place = N::of_bits(bits));
 }
 
 /// Puts a few rows into a list, in turns: it is written once, in its order.
-fn together<const W: usize>(list: &mut [f64], rows: [&[u64]; W]) {
+fn together<N: Number, const W: usize>(list: &mut [N], rows: [&[u64]; W]) {
     let n = rows.iter().map(|row| row.len()).min().unwrap_or(0);
     let rows = rows.map(|row| &row[..n]);
     for (i, place) in list.chunks_exact_mut(W).take(n).enumerate() {
         for (x, row) in place.iter_mut().zip(rows) {
-            *x = f64::from_bits(row[i]);
+            *x = N::of_bits(row[i]);
         }
     }
 }

@@ -13,6 +13,8 @@ type Lane = [u64; 4];
 struct Table<'a>(&'a [Lane]);
 
 impl Leaves for Table<'_> {
+    type Number = f64;
+
     fn leaf(&self, lane: usize, leaf: usize) -> u64 {
         self.0[lane][leaf]
     }

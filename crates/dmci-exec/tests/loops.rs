@@ -13,6 +13,8 @@ struct Table {
 }
 
 impl Leaves for Table {
+    type Number = f64;
+
     fn leaf(&self, lane: usize, leaf: usize) -> u64 {
         self.bits[lane * self.leaves + leaf]
     }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use dmci_exec::{Code, Leaves, List, Plan, Results, STAYED, StageResults, Staged, Target};
+use dmci_exec::{Code, Leaves, List, Number, Plan, Results, STAYED, StageResults, Staged, Target};
 use dmci_ops::{Build, Kernel, Op, Shape, Type};
 use dmci_tape::{Guard, Leaf, LeafKind, Node, NodeId, Rebuild, Recorder, Tape, gradient};
 
@@ -36,12 +36,12 @@ impl Stream {
     }
 }
 
-struct Table {
+struct Table<N = f64> {
     bits: Vec<u64>,
     leaves: usize,
     /// Lists with the same numbers: how many leaves each holds; leaves behind them are in none.
     widths: Vec<usize>,
-    lists: Vec<Vec<f64>>,
+    lists: Vec<Vec<N>>,
 }
 
 impl Table {
@@ -49,25 +49,30 @@ impl Table {
         Table { bits: bits.collect(), leaves, widths: Vec::new(), lists: Vec::new() }
     }
 
-    fn with_lists(mut self, widths: &[usize]) -> Table {
+    fn with_lists<N: Number>(self, widths: &[usize]) -> Table<N> {
+        let mut lists = Vec::new();
         let mut first = 0;
         for &width in widths {
             let lanes = self.bits.chunks(self.leaves);
-            let list = lanes.flat_map(|lane| lane[first..first + width].iter().map(|&bits| f64::from_bits(bits)));
-            self.lists.push(list.collect());
+            let list = lanes.flat_map(|lane| lane[first..first + width].iter().map(|&bits| N::of_bits(bits)));
+            lists.push(list.collect());
             first += width;
         }
-        self.widths = widths.to_vec();
-        self
+        Table { bits: self.bits, leaves: self.leaves, widths: widths.to_vec(), lists }
     }
 }
 
-impl Leaves for Table {
+impl<N: Number> Leaves for Table<N> {
+    type Number = N;
+
     fn leaf(&self, lane: usize, leaf: usize) -> u64 {
-        self.bits[lane * self.leaves + leaf]
+        match self.list(leaf) {
+            Some(List { numbers, stride, at }) => numbers[lane * stride + at].bits(),
+            None => self.bits[lane * self.leaves + leaf],
+        }
     }
 
-    fn list(&self, leaf: usize) -> Option<List<'_>> {
+    fn list(&self, leaf: usize) -> Option<List<'_, N>> {
         let mut at = leaf;
         for (list, &stride) in self.lists.iter().zip(&self.widths) {
             if at < stride {
@@ -216,27 +221,44 @@ fn lists_are_read_and_written_like_rows() {
         let taken = [taken[0], taken[1].min(outputs - taken[0])];
         // With many lanes, those in front of a line of the cache are run apart.
         let many = if seed % 8 < 2 && operations < 700 { 20_000 } else { 4100 };
+        let parts = [taken[0], taken[1], outputs - taken[0] - taken[1]];
         for lanes in [5, 12, 64, 300, many] {
-            let table = table(lanes, &mut stream).with_lists(widths);
-            let which: Vec<usize> = (0..lanes).collect();
-            let mut expected = Results::default();
-            Plan::new(&tape).with_code(Code::Never).run(&which, &table, 1, &mut expected);
-            let parts = [taken[0], taken[1], outputs - taken[0] - taken[1]];
-            let [mut a, mut b, mut c] = parts.map(|width| vec![0.0; width * lanes]);
-            let target = Target::new([(&mut a, parts[0]), (&mut b, parts[1]), (&mut c, parts[2])]);
-            let (mut stages, mut left) = (StageResults::default(), Vec::new());
-            assert!(plan.run_all(lanes, lanes, &table, 1 + lanes % 2, &mut stages, target, &mut left));
-            left.sort_by_key(|l| l.1);
-            let failed = expected.failed.iter().enumerate().filter(|f| *f.1 != STAYED);
-            assert_eq!(left, failed.map(|(lane, &guard)| (guard, lane)).collect::<Vec<_>>(), "seed {seed}");
-            for lane in 0..lanes {
-                let mut got = Vec::new();
-                for (list, width) in [&a, &b, &c].into_iter().zip(parts) {
-                    got.extend(list[lane * width..(lane + 1) * width].iter().map(|x| x.to_bits()));
-                }
-                assert_eq!(got, expected.outputs[lane * outputs..(lane + 1) * outputs], "seed {seed}, lane {lane}");
+            let what = format!("seed {seed}, {lanes} lanes");
+            lists_are_like_rows(&plan, &tape, &table(lanes, &mut stream).with_lists::<f64>(widths), parts, &what);
+            if seed % 4 >= 2 {
+                // Integers are not in lists of single precision.
+                let widths = [&[4][..], &[1, 2, 1], &[3, 1], &[2], &[1, 1, 1, 1]][stream.below(5)];
+                lists_are_like_rows(&plan, &tape, &table(lanes, &mut stream).with_lists::<f32>(widths), parts, &what);
             }
         }
+    }
+}
+
+/// Runs a plan on lists, and compares with the block interpreter.
+fn lists_are_like_rows<N: Number>(plan: &Staged, tape: &Tape, table: &Table<N>, parts: [usize; 3], what: &str) {
+    let lanes = table.bits.len() / table.leaves;
+    let outputs = tape.outputs.len();
+    let which: Vec<usize> = (0..lanes).collect();
+    let mut expected = Results::default();
+    Plan::new(tape).with_code(Code::Never).run(&which, table, 1, &mut expected);
+    let [mut a, mut b, mut c] = parts.map(|width| vec![N::default(); width * lanes]);
+    let target = Target::new([(&mut a, parts[0]), (&mut b, parts[1]), (&mut c, parts[2])]);
+    let (mut stages, mut left) = (StageResults::default(), Vec::new());
+    assert!(plan.run_all(lanes, lanes, table, 1 + lanes % 2, &mut stages, target, &mut left));
+    left.sort_by_key(|l| l.1);
+    let failed = expected.failed.iter().enumerate().filter(|f| *f.1 != STAYED);
+    assert_eq!(left, failed.map(|(lane, &guard)| (guard, lane)).collect::<Vec<_>>(), "{what}");
+    for lane in 0..lanes {
+        let mut got = Vec::new();
+        for (list, width) in [&a, &b, &c].into_iter().zip(parts) {
+            got.extend(list[lane * width..(lane + 1) * width].iter().map(|x| x.bits()));
+        }
+        let expected = &expected.outputs[lane * outputs..(lane + 1) * outputs];
+        assert_eq!(
+            got,
+            expected.iter().map(|&bits| N::of_bits(bits).bits()).collect::<Vec<_>>(),
+            "{what}, lane {lane}"
+        );
     }
 }
 

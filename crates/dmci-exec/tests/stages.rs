@@ -13,6 +13,8 @@ struct Table {
 }
 
 impl Leaves for Table {
+    type Number = f64;
+
     fn leaf(&self, lane: usize, leaf: usize) -> u64 {
         let x = if leaf == 0 { self.sets[lane / self.rows.len()] } else { self.rows[lane % self.rows.len()] };
         x.to_bits()

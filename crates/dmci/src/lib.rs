@@ -34,7 +34,7 @@ pub use datum::Datum;
 pub use decisions::{Decisions, Recorded, TapeOptions};
 pub use describe::TapeReport;
 pub use dmci_data::{Diagnostic, Fault, Severity, Shape, codes};
-pub use dmci_exec::Code;
+pub use dmci_exec::{Code, Number};
 pub use dmci_tape::Tape;
 pub use dmci_tape::passes::Passes;
 pub use dmci_vm::traced::soft::gumbel;

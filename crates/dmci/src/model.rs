@@ -23,7 +23,7 @@ use crate::interpreter::{Failure, RunOptions};
 use crate::program::Program;
 use crate::report::Report;
 use dmci_data::Diagnostic;
-use dmci_exec::Code;
+use dmci_exec::{Code, Number};
 use dmci_tape::passes::Passes;
 use dmci_vm::traced::Choices;
 use lanes::{Call, Work};
@@ -35,17 +35,17 @@ use store::Store;
 
 /// Values of one input for all rows.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Column {
+pub enum Column<N = f64> {
     /// Reals.
-    Reals(Vec<f64>),
+    Reals(Vec<N>),
     /// Any data; numbers inside are traced, everything else is part of what a recording depends on.
     Data(Vec<Datum>),
     /// Data of the same structure in all rows: one of them as a sample, with reals for numbers, and
     /// the numbers of one row after the other.
-    Shaped(Datum, Vec<f64>),
+    Shaped(Datum, Vec<N>),
 }
 
-impl Column {
+impl<N: Number> Column<N> {
     /// Number of rows.
     pub fn len(&self) -> usize {
         match self {
@@ -63,16 +63,17 @@ impl Column {
     /// The datum of a row.
     pub fn row(&self, r: usize) -> Datum {
         match self {
-            Column::Reals(list) => Datum::Real(list[r]),
+            Column::Reals(list) => Datum::Real(list[r].into()),
             Column::Data(list) => list[r].clone(),
             Column::Shaped(sample, numbers) => {
-                binding::filled(sample, &mut numbers[r * binding::count(sample)..].iter().copied())
+                let numbers = &numbers[r * binding::count(sample)..];
+                binding::filled(sample, &mut numbers.iter().map(|&x| x.into()))
             }
         }
     }
 
     /// The rows with these numbers.
-    pub fn select(&self, rows: &[usize]) -> Column {
+    pub fn select(&self, rows: &[usize]) -> Column<N> {
         match self {
             Column::Reals(list) => Column::Reals(rows.iter().map(|&r| list[r]).collect()),
             Column::Data(list) => Column::Data(rows.iter().map(|&r| list[r].clone()).collect()),
@@ -148,13 +149,13 @@ pub enum Want {
 /// Results of a call, lane by lane: all rows of the first parameter set, then of the second, ...
 /// It can be used for the next call; then nothing is allocated.
 #[derive(Debug, Default)]
-pub struct Batch {
+pub struct Batch<N = f64> {
     /// The values, all outputs of a lane one after the other; NaN where a lane failed.
-    pub values: Vec<f64>,
+    pub values: Vec<N>,
     /// The derivatives of each output of a lane by the parameters; empty if not asked for.
-    pub gradients: Vec<f64>,
+    pub gradients: Vec<N>,
     /// The second derivatives likewise, row by row.
-    pub hessians: Vec<f64>,
+    pub hessians: Vec<N>,
     /// Lanes that failed, with what went wrong.
     pub failures: Vec<(usize, Box<Failure>)>,
     /// The path of each lane, or the one that all took.
@@ -167,7 +168,7 @@ pub struct Batch {
     work: Work,
 }
 
-impl Batch {
+impl<N> Batch<N> {
     /// The path that a lane took, as a hash of its decisions, which is the same in every process; `u32::MAX` for
     /// a lane that was walked alone.
     pub fn path(&self, lane: usize) -> u32 {
@@ -287,19 +288,20 @@ impl Model {
     }
 
     /// All rows under all parameter sets. `params` holds the numbers of one set after the other;
-    /// `columns` are the inputs in order.
-    pub fn evaluate(&self, params: &[f64], columns: &[Column], want: Want) -> Result<Batch, Report> {
+    /// `columns` are the inputs in order. Numbers are of double or of single precision, and so are the results;
+    /// a model that computes in single precision takes half the time to read and write the latter.
+    pub fn evaluate<N: Number>(&self, params: &[N], columns: &[Column<N>], want: Want) -> Result<Batch<N>, Report> {
         let mut batch = Batch::default();
         self.evaluate_into(&mut batch, params, columns, want)?;
         Ok(batch)
     }
 
     /// The same into a batch that is used again.
-    pub fn evaluate_into(
+    pub fn evaluate_into<N: Number>(
         &self,
-        batch: &mut Batch,
-        params: &[f64],
-        columns: &[Column],
+        batch: &mut Batch<N>,
+        params: &[N],
+        columns: &[Column<N>],
         want: Want,
     ) -> Result<(), Report> {
         let rows = self.check(params, columns)?;
@@ -309,11 +311,11 @@ impl Model {
     }
 
     /// Each row under the parameter set of the same number, into a batch that is used again.
-    pub fn evaluate_pairs_into(
+    pub fn evaluate_pairs_into<N: Number>(
         &self,
-        batch: &mut Batch,
-        params: &[f64],
-        columns: &[Column],
+        batch: &mut Batch<N>,
+        params: &[N],
+        columns: &[Column<N>],
         want: Want,
     ) -> Result<(), Report> {
         let sets = params.len().checked_div(self.numbers).unwrap_or(1);
@@ -331,7 +333,7 @@ impl Model {
         Choices::new(self.options.run.soft, self.options.run.seed)
     }
 
-    fn check(&self, params: &[f64], columns: &[Column]) -> Result<usize, Report> {
+    fn check<N: Number>(&self, params: &[N], columns: &[Column<N>]) -> Result<usize, Report> {
         let wrong = |message: String| Report::of(*Diagnostic::error("E0910", message));
         // Without parameters only no number at all fits.
         if !params.len().is_multiple_of(self.numbers) {

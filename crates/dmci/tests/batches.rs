@@ -108,7 +108,7 @@ fn sorting_by_hand_keeps_a_bounded_number_of_paths() {
     let long = std::env::var_os("DMCI_LONG").is_some_and(|v| v != "0");
     let lists: Vec<Vec<f64>> = (0..if long { 100_000 } else { 300 }).map(|i| uniform(12, 100 + i)).collect();
     let column = Column::Data(lists.iter().cloned().map(Datum::from).collect());
-    let batch = model.evaluate(&[1.5], &[column], Want::Gradients).unwrap();
+    let batch = model.evaluate(&[1.5f64], &[column], Want::Gradients).unwrap();
     assert!(batch.failures.is_empty());
     assert!(batch.walked > 200, "{} lanes were walked", batch.walked);
     for (lane, list) in lists.into_iter().enumerate() {

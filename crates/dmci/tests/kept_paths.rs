@@ -71,7 +71,7 @@ fn signatures_are_bounded_with_their_paths() {
     let model = model("(* a (apply + x))", 8, usize::MAX);
     let lists = |n: std::ops::Range<u64>| Column::Data(n.map(|i| Datum::from(uniform(i as usize + 1, i))).collect());
     for call in 0..50 {
-        let batch = model.evaluate(&[2.0], &[lists(4 * call..4 * call + 4)], Want::Gradients).unwrap();
+        let batch = model.evaluate(&[2.0f64], &[lists(4 * call..4 * call + 4)], Want::Gradients).unwrap();
         for (lane, i) in (4 * call..4 * call + 4).enumerate() {
             let sum = uniform(i as usize + 1, i).into_iter().reduce(|a, b| a + b).unwrap();
             assert_eq!(batch.values[lane].to_bits(), (2.0 * sum).to_bits());

@@ -228,6 +228,33 @@ fn single_precision_is_rounded_at_every_operation() {
     assert_eq!(outcome.value, Datum::Real(((0.1f32 as f64).exp()) as f32 as f64));
 }
 
+/// Columns of all kinds, all rows under all sets, a lane that fails, lanes on several paths.
+#[test]
+fn columns_of_single_precision_give_the_same_numbers() {
+    let text = "(if (< x 0) (vector-ref #(1) 3) (+ (* a (vsum v)) (if (< x 0.5) (exp (* b x)) (sin x)) (length l)))";
+    let run = RunOptions { numerics: Numerics { single: true, clamps: false }, ..RunOptions::default() };
+    let model =
+        Model::new(Program::new(text), &["a", "b"], &["x", "v", "l"], ModelOptions { run, ..Default::default() });
+    let rows = 50;
+    let short = |seed: u64, n: usize| uniform(n, seed).iter().map(|&x| x as f32).collect::<Vec<f32>>();
+    let long = |list: &[f32]| list.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
+    let (params, mut xs, vs) = (short(1, 6), short(2, rows), short(3, 3 * rows));
+    xs[7] = -1.0;
+    let sample = Datum::Tensor(Shape::Vector(3), vec![0.0; 3]);
+    let lists: Vec<Datum> = (0..rows).map(|r| Datum::from(vec![0.5; 1 + r % 3])).collect();
+    let columns = [Column::Reals(xs.clone()), Column::Shaped(sample.clone(), vs.clone()), Column::Data(lists.clone())];
+    let got = model.evaluate(&params, &columns, Want::Hessians).unwrap();
+    let columns = [Column::Reals(long(&xs)), Column::Shaped(sample, long(&vs)), Column::Data(lists)];
+    let expected = model.evaluate(&long(&params), &columns, Want::Hessians).unwrap();
+    assert_eq!(got.failures.iter().map(|f| f.0).collect::<Vec<_>>(), [7, 7 + rows, 7 + 2 * rows]);
+    assert!(got.values[7].is_nan() && got.gradients[14].is_nan());
+    for (got, expected) in
+        [(got.values, expected.values), (got.gradients, expected.gradients), (got.hessians, expected.hessians)]
+    {
+        assert_eq!(bits(&long(&got)), bits(&expected));
+    }
+}
+
 #[test]
 fn clamps_follow_the_reference_system() {
     let run = RunOptions { numerics: Numerics { single: false, clamps: true }, ..RunOptions::default() };

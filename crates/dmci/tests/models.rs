@@ -284,6 +284,50 @@ fn every_switch_gives_the_same_bits() {
     complaints.none();
 }
 
+/// The same numbers in lists of single precision: what comes out differs by its rounding alone, if at all.
+#[test]
+fn lists_of_single_precision_give_the_same_numbers() {
+    let mut complaints = Complaints::default();
+    for case in all().into_iter().filter(|case| case.wrt.is_empty()) {
+        let program = case.program();
+        let names = case.gradient(&program, &Mode::Direct).coordinates;
+        let starts = case.starts(&program, &names);
+        let lanes = if starts.len() > 20 { 5 } else { 37 };
+        let near = |(i, (_, x)): (usize, &(String, f64))| (x * (1.0 + 0.02 * (i as f64 * 0.618).fract())) as f32;
+        let params: Vec<f32> = starts.iter().cycle().take(lanes * starts.len()).enumerate().map(near).collect();
+        let wide: Vec<f64> = params.iter().map(|&x| x.into()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        for (code, single) in
+            [(Code::Never, true), (Code::Always, true), (Code::AlwaysNarrow, true), (Code::Always, false)]
+        {
+            if single && case.file.contains("newton") {
+                continue;
+            }
+            let mut options = ModelOptions { code, ..ModelOptions::default() };
+            options.run.mode = Mode::Direct;
+            options.run.bindings = case.inputs.clone();
+            options.run.numerics.single = single;
+            let model = Model::new(program.clone(), &names, &[], options);
+            // Many lanes and one, each twice: the first call records.
+            for (short, long) in [(&params[..], &wide[..]), (&params[..starts.len()], &wide[..starts.len()])] {
+                let (mut got, mut expected) = (dmci::Batch::default(), dmci::Batch::default());
+                for _ in 0..2 {
+                    model.evaluate_pairs_into(&mut got, short, &[], Want::Gradients).unwrap();
+                    model.evaluate_pairs_into(&mut expected, long, &[], Want::Gradients).unwrap();
+                }
+                let rounded = |list: &[f64]| list.iter().map(|&x| (x as f32).to_bits()).collect::<Vec<u32>>();
+                let found = |list: &[f32]| list.iter().map(|x| x.to_bits()).collect::<Vec<u32>>();
+                if [&got.values, &got.gradients].map(|list| found(list))
+                    != [&expected.values, &expected.gradients].map(|list| rounded(list))
+                {
+                    complaints.add(format!("{} {:?}, {code:?}, single {single}", case.file, case.inputs.first()));
+                }
+            }
+        }
+    }
+    complaints.none();
+}
+
 #[test]
 fn gradients_are_those_of_central_differences() {
     let mut complaints = Complaints::default();

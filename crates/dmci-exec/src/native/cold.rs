@@ -5,6 +5,7 @@ use super::emit::{ARGUMENT, ARGUMENTS_AT, Emitter, LISTS_AT};
 use super::encode::*;
 use super::extended::{FROM_GENERAL, Masked};
 use super::ir::{COMPARE, DIVIDE, Home, NONE, UNORDERED, Value};
+use crate::number::Number;
 use dmci_ops::arith::Slow;
 use dmci_ops::{MAX_ARITY, Op};
 
@@ -41,23 +42,6 @@ extern "sysv64" fn call_slow<T: Number, const LANES: usize>(
     for lane in (0..LANES).filter(|lane| set >> lane & 1 == 0) {
         // SAFETY: the emitter gives addresses of so many lanes.
         unsafe { *d.add(lane) = T::rounded(slow((*x.add(lane)).into(), (*y.add(lane)).into())) };
-    }
-}
-
-/// A number of double or single precision.
-trait Number: Copy + Into<f64> {
-    fn rounded(x: f64) -> Self;
-}
-
-impl Number for f64 {
-    fn rounded(x: f64) -> f64 {
-        x
-    }
-}
-
-impl Number for f32 {
-    fn rounded(x: f64) -> f32 {
-        x as f32
     }
 }
 
@@ -116,15 +100,18 @@ impl Emitter<'_> {
     /// Gives what is not a number in lists from one on the bits that operations give. All registers are free.
     fn canonical_lists(&mut self, first: usize) {
         let (numbers, nan, mask) = (0, 1, 1);
-        self.code.constant_general(RAX, f64::NAN.to_bits());
-        self.code.whole(FROM_GENERAL, Masked::default(), (nan, 0), Place::Register(RAX), None);
+        let lists = self.builder.lists;
+        let bits = if lists.are_single() { f32::NAN.to_bits().into() } else { f64::NAN.to_bits() };
+        let on_numbers = |op: Opcode| Opcode { prefix: !lists.are_single() as u8, ..op };
+        self.code.constant_general(RAX, bits);
+        self.code.whole(lists.sized(FROM_GENERAL), Masked::default(), (nan, 0), Place::Register(RAX), None);
         for list in first..self.strides.len() {
             self.code.load_general(RAX, RBP, (LISTS_AT + 8 * list) as i32);
-            for part in 0..self.strides[list] as usize * self.interleave * (self.lanes / self.wide.lanes()) {
+            for part in 0..self.strides[list] as usize * self.interleave * (self.lanes / lists.lanes(self.wide)) {
                 let at = Place::Memory { base: RAX, offset: (part * self.wide.bytes()) as i32 };
                 self.code.vector(LOAD, numbers, 0, at, None);
-                self.code.vector(COMPARE, mask, numbers, Place::Register(numbers), Some(UNORDERED));
-                self.code.whole(STORE, Masked { by: mask, zero: false }, (nan, 0), at, None);
+                self.code.vector(on_numbers(COMPARE), mask, numbers, Place::Register(numbers), Some(UNORDERED));
+                self.code.whole(on_numbers(STORE), Masked { by: mask, zero: false }, (nan, 0), at, None);
             }
         }
     }

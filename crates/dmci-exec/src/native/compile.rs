@@ -84,6 +84,8 @@ impl Compiled {
         let rounds = of_loop.filter(|_| plan.is_straight()).and_then(Rounds::of);
         let numbers = match plan.single {
             false => Numbers::Double,
+            // What is in lists of single precision fills vectors as it is.
+            true if layout.is_some_and(|layout| layout.numbers == Numbers::Single) => Numbers::Single,
             true if of_loop.is_none() && can_be_packed(plan) && packing_pays(plan) => Numbers::Single,
             true => Numbers::Short,
         };

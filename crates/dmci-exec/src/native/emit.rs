@@ -77,7 +77,9 @@ impl<'a> Emitter<'a> {
         if !builder.patterns.is_empty() {
             code.bytes.resize(patterns, 0);
         }
-        builder.patterns.iter().flatten().for_each(|number| code.raw(&u64::from(*number).to_le_bytes()));
+        for number in builder.patterns.iter().flat_map(|pattern| &pattern[..builder.lists.lanes(wide)]) {
+            code.raw(&u64::from(*number).to_le_bytes()[..builder.lists.bytes()]);
+        }
         let values = builder.homes.len();
         let mut emitter = Emitter {
             builder,
@@ -131,7 +133,11 @@ impl<'a> Emitter<'a> {
             this.straight_line(&this.builder.instructions[range]);
             let lanes = this.lanes * this.interleave;
             for (list, stride) in this.strides.iter().enumerate() {
-                this.code.add_memory(RBP, (LISTS_AT + 8 * list) as i32, (*stride as usize * 8 * lanes) as i32);
+                this.code.add_memory(
+                    RBP,
+                    (LISTS_AT + 8 * list) as i32,
+                    (*stride as usize * this.builder.lists.bytes() * lanes) as i32,
+                );
             }
         })
     }
@@ -332,8 +338,9 @@ impl<'a> Emitter<'a> {
                 let (first, last) = (self.places(a), self.places(b));
                 let at = Place::Vector(self.patterns + pattern * self.wide.bytes() as u32);
                 let group = self.copied(d, &all, [at; 4]);
+                let merge = self.builder.lists.sized(MERGE);
                 for copy in 0..self.interleave {
-                    self.code.vector(MERGE, self.register(group, copy), number(first[copy]), last[copy], None);
+                    self.code.vector(merge, self.register(group, copy), number(first[copy]), last[copy], None);
                 }
             }
             Action::StoreList { list, lane } => {
@@ -402,12 +409,13 @@ impl<'a> Emitter<'a> {
         if self.list.replace(list) != Some(list) {
             self.code.load_general(RAX, RBP, (LISTS_AT + 8 * list as usize) as i32);
         }
-        Place::Memory { base: RAX, offset: ((lane * self.strides[list as usize] as usize + at as usize) * 8) as i32 }
+        let number = lane * self.strides[list as usize] as usize + at as usize;
+        Place::Memory { base: RAX, offset: (number * self.builder.lists.bytes()) as i32 }
     }
 
     /// A vector of a list, from a lane on.
     fn part(&mut self, list: u8, part: u8, lane: usize) -> Place {
-        self.in_list(list, lane, part as u32 * self.wide.lanes() as u32)
+        self.in_list(list, lane, part as u32 * self.builder.lists.lanes(self.wide) as u32)
     }
 
     pub(super) fn places(&self, v: Value) -> [Place; 4] {

@@ -113,6 +113,11 @@ impl Numbers {
         vectors.lanes() * if self == Numbers::Single { 2 } else { 1 }
     }
 
+    /// Bytes of each.
+    pub fn bytes(self) -> usize {
+        if self.are_single() { 4 } else { 8 }
+    }
+
     /// An instruction on the bits of such numbers.
     pub fn sized(self, op: Opcode) -> Opcode {
         Opcode { wide: !self.are_single(), short: self == Numbers::Short, ..op }

@@ -124,6 +124,8 @@ pub(super) struct Builder {
     pub merging: bool,
     /// What a value is.
     pub vectors: Vectors,
+    /// What lists hold.
+    pub lists: Numbers,
     /// Values are numbers of single precision, for now.
     pub packed: bool,
     /// If they are, they are in the lower halves of vectors.
@@ -198,9 +200,9 @@ pub(super) const UP: u8 = 10;
 pub(super) const TO_ZERO: u8 = 11;
 
 impl Builder {
-    pub fn new(vectors: Vectors, ways: Ways, numbers: Numbers) -> Builder {
+    pub fn new(vectors: Vectors, ways: Ways, numbers: Numbers, lists: Numbers) -> Builder {
         let (packed, short) = (numbers == Numbers::Single, numbers == Numbers::Short);
-        Builder { vectors, ways, packed, short, ..Builder::default() }
+        Builder { vectors, ways, lists, packed, short, ..Builder::default() }
     }
 
     /// What values are now.

@@ -1,6 +1,5 @@
 //! Straight lines of steps as instructions.
 
-use super::columns::MOST_COLUMNS;
 use super::division::Ways;
 use super::encode::{Numbers, Vectors};
 use super::ir::{Action, Builder, NONE, Value};
@@ -46,8 +45,9 @@ impl<'a> Lowering<'a> {
         layout: Option<&'a Layout>,
         (vectors, ways, numbers): (Vectors, Ways, Numbers),
     ) -> Self {
+        let lists = layout.map_or(Numbers::Double, |layout| layout.numbers);
         Lowering {
-            builder: Builder::new(vectors, ways, numbers),
+            builder: Builder::new(vectors, ways, numbers, lists),
             values: vec![(0, Formed::new(NONE, Form::Bits)); plan.slots],
             line: 1,
             rows_change: exported.contains(&true),
@@ -97,13 +97,18 @@ impl<'a> Lowering<'a> {
 
     /// Loads a leaf from its list.
     fn load(&mut self, layout: &Layout, spot: Spot) -> Value {
-        if self.builder.packed {
+        if self.comes_in_halves() {
             self.builder.packed = false;
-            let halves = self.halves().map(|lane| self.load_doubles(layout, spot, lane));
+            let halves = self.halves().map(|lane| self.load_numbers(layout, spot, lane));
             self.builder.packed = true;
             return self.builder.narrowed(halves);
         }
-        self.load_doubles(layout, spot, 0)
+        self.load_numbers(layout, spot, 0)
+    }
+
+    /// Whether vectors are of single precision, but lists are not.
+    fn comes_in_halves(&self) -> bool {
+        self.builder.packed && self.builder.lists == Numbers::Double
     }
 
     /// The first lanes of the halves of a vector of single precision.
@@ -111,14 +116,14 @@ impl<'a> Lowering<'a> {
         [0, self.builder.vectors.lanes() as u8]
     }
 
-    /// Loads a leaf for a vector of double precision from one lane of the group on.
-    fn load_doubles(&mut self, layout: &Layout, Spot { list, at }: Spot, lane: u8) -> Value {
+    /// Loads a leaf for a vector of what lists hold, from one lane of the group on.
+    fn load_numbers(&mut self, layout: &Layout, Spot { list, at }: Spot, lane: u8) -> Value {
         let stride = layout.strides[list as usize];
         if stride == 1 {
             return self.builder.push(Action::Load { list, lane }, &[]);
         }
         let builder = &mut self.builder;
-        if builder.vectors == Vectors::Whole && stride <= MOST_COLUMNS {
+        if builder.has_columns(stride) {
             let columns = self.columns.entry((list, lane));
             return columns.or_insert_with(|| builder.load_columns(list, stride as usize, lane))[at as usize];
         }
@@ -143,12 +148,13 @@ impl<'a> Lowering<'a> {
         let Some(layout) = self.layout else { return };
         let results = std::mem::take(&mut self.results);
         let sum = self.sum_of_reals(&results);
+        let in_halves = self.comes_in_halves();
         let exact = |x: &Formed| {
             let value = match sum {
                 Some(_) => self.builder.upright(*x).value,
                 None => self.builder.exact_bits(*x),
             };
-            if self.builder.packed { self.builder.widened(value) } else { [value, NONE] }
+            if in_halves { self.builder.widened(value) } else { [value, NONE] }
         };
         let mut results = results.iter().map(exact).collect::<Vec<_>>().into_iter();
         let numbers = self.builder.numbers();
@@ -156,13 +162,13 @@ impl<'a> Lowering<'a> {
         for (list, &stride) in layout.strides.iter().enumerate().skip(layout.sources) {
             let list = list as u8;
             let values: Vec<[Value; 2]> = results.by_ref().take(stride as usize).collect();
-            for (half, from) in self.halves().into_iter().enumerate().take(1 + packed as usize) {
+            for (half, from) in self.halves().into_iter().enumerate().take(1 + in_halves as usize) {
                 let values: Vec<Value> = values.iter().map(|v| v[half]).collect();
                 if let [one] = values[..] {
                     self.builder.effect(Action::StoreList { list, lane: from }, &[one], NONE);
                     continue;
                 }
-                if self.builder.vectors == Vectors::Whole && stride <= MOST_COLUMNS {
+                if self.builder.has_columns(stride) {
                     self.builder.store_columns(list, &values, from);
                     continue;
                 }

@@ -4,10 +4,14 @@
 //! have their numbers in lists at equal distances, code loads them from there, and stores results in the
 //! lists of the target.
 
+use super::columns::most_columns;
 use super::compile::{Compiled, Part};
 use super::emit::{LISTS_AT, MOST_LISTS};
+use super::encode::Numbers;
+use super::packed::can_be_packed;
 use super::run::{NativeSpace, note_left};
 use crate::block::{Leaves, List, STAYED, Which, Workspace};
+use crate::number::Number;
 use crate::plan::Plan;
 use crate::target::Target;
 use crate::words::Words;
@@ -20,8 +24,8 @@ const BLOCK_WITHOUT_ROWS: usize = 2048;
 /// Lanes from which on it pays to begin where vectors in lists do not lie across lines of the cache.
 const WORTH_ALIGNING: usize = 1 << 14;
 
-/// Numbers of a line of the cache.
-const LINE: usize = 8;
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
 
 /// Which list a leaf is in, and which of the numbers of a lane it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,16 +43,27 @@ pub(super) struct Layout {
     pub strides: Vec<u32>,
     /// How many of them are lists of leaves.
     pub sources: usize,
+    /// What all of them hold: numbers of double precision, or of single precision.
+    pub numbers: Numbers,
 }
 
 impl Layout {
-    /// The layout of these leaves and this target.
-    fn of(plan: &Plan, leaves: &impl Leaves, target: &Target<'_>) -> Layout {
-        let mut lists: Vec<List<'_>> = Vec::new();
-        let widths = target.widths().into_iter().filter(|w| *w > 0).map(|w| w as u32);
+    /// The layout of these leaves and this target; none if no code can be made for it.
+    fn of<L: Leaves>(plan: &Plan, leaves: &L, target: &Target<'_, L::Number>) -> Option<Layout> {
+        let numbers = if L::Number::SINGLE { Numbers::Single } else { Numbers::Double };
+        // Numbers of single precision are read as they are: nothing but these may be in vectors.
+        if !plan.is_straight() || L::Number::SINGLE && !can_be_packed(plan) {
+            return None;
+        }
+        let most_columns = most_columns(plan.native.vectors(BLOCK), numbers);
+        let mut lists: Vec<List<'_, L::Number>> = Vec::new();
+        let widths = target.widths().into_iter().filter(|w| *w > 0);
+        if widths.clone().any(|width| width > most_columns) {
+            return None;
+        }
         let most = MOST_LISTS - widths.clone().count();
         let spots = (0..plan.leaves).map(|leaf| {
-            let list = leaves.list(leaf)?;
+            let list = leaves.list(leaf).filter(|list| list.stride <= most_columns)?;
             let number = lists.iter().position(|known| known.is_beside(&list)).or_else(|| {
                 (lists.len() < most).then(|| {
                     lists.push(list);
@@ -58,12 +73,17 @@ impl Layout {
             Some(Spot { list: number as u8, at: list.at as u32 })
         });
         let spots = spots.collect();
-        let strides = lists.iter().map(|list| list.stride as u32).chain(widths).collect();
-        Layout { spots, strides, sources: lists.len() }
+        let strides = lists.iter().map(|list| list.stride).chain(widths).map(|stride| stride as u32).collect();
+        Some(Layout { spots, strides, sources: lists.len(), numbers }).filter(|layout| layout.sources > 0)
     }
 
     /// Finds the lists of these leaves, if they are laid out like this.
-    fn find<'l>(&self, leaves: &'l impl Leaves, target: &Target<'_>, lists: &mut Lists<'l>) -> bool {
+    fn find<'l, L: Leaves>(
+        &self,
+        leaves: &'l L,
+        target: &Target<'_, L::Number>,
+        lists: &mut Lists<'l, L::Number>,
+    ) -> bool {
         let mut known = 0u32;
         for (leaf, spot) in self.spots.iter().enumerate() {
             let Some(spot) = spot else { continue };
@@ -88,7 +108,7 @@ impl Layout {
 }
 
 /// The lists that code reads.
-pub(super) type Lists<'l> = [&'l [f64]; MOST_LISTS];
+pub(super) type Lists<'l, N> = [&'l [N]; MOST_LISTS];
 
 /// Code for a layout.
 #[derive(Debug)]
@@ -106,17 +126,14 @@ impl Direct {
 
 impl Plan {
     /// Code for the layout of these leaves, and the lists that it reads: what was made first stays.
-    pub(super) fn direct_code<'l>(
+    pub(super) fn direct_code<'l, L: Leaves>(
         &self,
-        leaves: &'l impl Leaves,
-        target: &Target<'_>,
-        lists: &mut Lists<'l>,
+        leaves: &'l L,
+        target: &Target<'_, L::Number>,
+        lists: &mut Lists<'l, L::Number>,
     ) -> Option<&Direct> {
-        let made = self.native.direct.get_or_init(|| {
-            let layout = Layout::of(self, leaves, target);
-            if layout.sources == 0 || !self.is_straight() {
-                return None;
-            }
+        let made = self.native.direct[L::Number::SINGLE as usize].get_or_init(|| {
+            let layout = Layout::of(self, leaves, target)?;
             let lanes = if layout.has_rows() { BLOCK } else { BLOCK_WITHOUT_ROWS };
             let code = Compiled::with_lists(self, &layout, lanes)?;
             Some(Box::new(Direct { layout, code }))
@@ -125,13 +142,13 @@ impl Plan {
     }
 
     /// Runs lanes from the first on, block by block.
-    pub(super) fn run_direct(
+    pub(super) fn run_direct<L: Leaves>(
         &self,
-        (direct, lists): (&Direct, &[&[f64]]),
+        (direct, lists): (&Direct, &[&[L::Number]]),
         workspace: &mut Workspace,
         (first, lanes): (usize, usize),
-        leaves: &impl Leaves,
-        target: &mut Target<'_>,
+        leaves: &L,
+        target: &mut Target<'_, L::Number>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) {
         let Direct { layout, code } = direct;
@@ -177,8 +194,9 @@ impl Plan {
             }
             if rest > 0 {
                 // The last lanes have lists of their own, with room for a whole group.
-                bounce.resize(code.step * layout.strides.iter().sum::<u32>() as usize, 0.0);
-                let mut parts = bounce.as_mut_slice();
+                bounce.ensure(code.step * layout.strides.iter().sum::<u32>() as usize);
+                let bounce: &mut [L::Number] = numbers_in(bounce);
+                let mut parts = &mut *bounce;
                 let mut begins = [0u64; MOST_LISTS];
                 let mut results = 0;
                 let mut lists = sources.map(Some).chain(std::iter::repeat(None));
@@ -211,19 +229,27 @@ impl Plan {
 }
 
 /// After how many lanes most numbers are in lists that begin with a line of the cache there.
-fn until_aligned(layout: &Layout, lists: &[&[f64]], first: usize, target: &mut Target<'_>) -> usize {
+fn until_aligned<N: Number>(layout: &Layout, lists: &[&[N]], first: usize, target: &mut Target<'_, N>) -> usize {
+    let line = LINE / size_of::<N>();
+    let number = |list: &[N]| list.as_ptr() as usize / size_of::<N>();
     let sources = lists.iter().take(layout.sources).zip(&layout.strides);
-    let sources = sources.map(|(list, &stride)| list.as_ptr() as usize / 8 + first * stride as usize);
-    let results = target.lists_from(0, 1).map(|list| list.as_ptr() as usize / 8);
+    let sources = sources.map(|(list, &stride)| number(list) + first * stride as usize);
+    let results = target.lists_from(0, 1).map(|list| number(list));
     let mut numbers = [0; LINE];
     for (begin, &stride) in sources.chain(results).zip(&layout.strides) {
-        for (apart, numbers) in numbers.iter_mut().enumerate() {
-            let aligned = (begin + apart * stride as usize).is_multiple_of(LINE);
+        for (apart, numbers) in numbers[..line].iter_mut().enumerate() {
+            let aligned = (begin + apart * stride as usize).is_multiple_of(line);
             *numbers += if aligned { stride } else { 0 };
         }
     }
     // The first of those that are equally good.
-    (0..LINE).rev().max_by_key(|&apart| numbers[apart]).unwrap_or(0)
+    (0..line).rev().max_by_key(|&apart| numbers[apart]).unwrap_or(0)
+}
+
+/// Words as memory for numbers.
+fn numbers_in<N: Number>(words: &mut [u64]) -> &mut [N] {
+    // SAFETY: numbers are of double or single precision, and all bits are such numbers.
+    unsafe { words.align_to_mut::<N>().1 }
 }
 
 fn run(code: &Compiled, rows: &mut Words, from: usize, lanes: usize, marks: &mut [u32], spills: &mut Words) {

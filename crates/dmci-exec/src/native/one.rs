@@ -3,13 +3,18 @@
 use super::compile::Part;
 use super::run::{FEW, NativeSpace};
 use crate::block::{STAYED, WORKSPACE};
+use crate::number::Number;
 use crate::plan::Plan;
 use crate::target::Target;
 
 impl Plan {
     /// Runs one lane with these numbers for its leaves and gives its results to the target. `None`, and nothing done,
     /// if there is no code that does everything; false if it leaves the path.
-    pub(crate) fn run_one(&self, numbers: impl ExactSizeIterator<Item = f64>, target: &mut Target<'_>) -> Option<bool> {
+    pub(crate) fn run_one<N: Number>(
+        &self,
+        numbers: impl ExactSizeIterator<Item = f64>,
+        target: &mut Target<'_, N>,
+    ) -> Option<bool> {
         let code = self.native.few.get()?.as_deref()?;
         let &[Part::Code(at)] = &code.parts[..] else { return None };
         if numbers.len() != self.leaves || code.step > FEW {

@@ -7,6 +7,7 @@ use super::lists::{Direct, Lists};
 use super::lower::has_kernel;
 use crate::block::{Frame, Leaves, STAYED, WORKSPACE, Which, Workspace};
 use crate::loops::all_stayed;
+use crate::number::Number;
 use crate::plan::{Code, LoopStep, Plan, Step};
 use crate::target::Target;
 use crate::words::Words;
@@ -47,7 +48,8 @@ pub(crate) struct Native {
     effort: OnceLock<Effort>,
     pub(super) few: OnceLock<Option<Box<Compiled>>>,
     many: OnceLock<Option<Box<Compiled>>>,
-    pub(super) direct: OnceLock<Option<Box<Direct>>>,
+    /// For lists of double and of single precision.
+    pub(super) direct: [OnceLock<Option<Box<Direct>>>; 2],
 }
 
 /// What a plan costs.
@@ -87,7 +89,7 @@ pub(crate) struct NativeSpace {
     pub(super) spills: Words,
     pub(super) failed: Vec<u32>,
     /// Lists of lanes that do not fill a group.
-    pub(super) bounce: Vec<f64>,
+    pub(super) bounce: Words,
 }
 
 impl Plan {
@@ -241,17 +243,17 @@ impl Plan {
 
     /// Runs all of so many lanes and gives their results to the target; `left` gets guards that
     /// failed, with their lanes. False, and nothing done, if there is no code for it.
-    pub(crate) fn run_all(
+    pub(crate) fn run_all<L: Leaves>(
         &self,
         lanes: usize,
-        leaves: &impl Leaves,
+        leaves: &L,
         threads: usize,
-        target: Target<'_>,
+        target: Target<'_, L::Number>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) -> bool {
-        let mut lists: Lists<'_> = [&[]; MOST_LISTS];
+        let mut lists: Lists<'_, L::Number> = [&[]; MOST_LISTS];
         if lanes > FEW
-            && (self.native.direct.get().is_some() || self.pays(lanes))
+            && (self.native.direct[L::Number::SINGLE as usize].get().is_some() || self.pays(lanes))
             && let Some(direct) = self.direct_code(leaves, &target, &mut lists)
         {
             self.run_range((Way::Lists(direct, &lists), direct.block()), lanes, leaves, threads, target, left);
@@ -262,13 +264,13 @@ impl Plan {
         true
     }
 
-    fn run_range(
+    fn run_range<L: Leaves>(
         &self,
-        (way, block): (Way<'_>, usize),
+        (way, block): (Way<'_, L::Number>, usize),
         lanes: usize,
-        leaves: &impl Leaves,
+        leaves: &L,
         threads: usize,
-        target: Target<'_>,
+        target: Target<'_, L::Number>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) {
         let cut = |each: usize| target.pieces(lanes, each);
@@ -283,13 +285,13 @@ impl Plan {
     }
 
     /// Runs lanes from the first on, block by block.
-    fn run_rows(
+    fn run_rows<L: Leaves>(
         &self,
         code: &Compiled,
         workspace: &mut Workspace,
         (first, lanes): (usize, usize),
-        leaves: &impl Leaves,
-        target: &mut Target<'_>,
+        leaves: &L,
+        target: &mut Target<'_, L::Number>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) {
         for start in (0..lanes).step_by(code.lanes) {
@@ -305,9 +307,9 @@ impl Plan {
 
 /// Code, and where it finds the numbers of lanes.
 #[derive(Clone, Copy)]
-enum Way<'a> {
+enum Way<'a, N> {
     Rows(&'a Compiled),
-    Lists(&'a Direct, &'a [&'a [f64]]),
+    Lists(&'a Direct, &'a [&'a [N]]),
 }
 
 /// Notes the guards that lanes failed, if any did.

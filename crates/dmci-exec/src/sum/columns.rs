@@ -2,6 +2,7 @@
 //! memory is read in its order.
 
 use super::{ACCUMULATORS, CHUNK};
+use crate::number::Number;
 
 /// The tree over the chunks of rows of so many numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,7 +75,7 @@ pub struct ColumnSpace {
 }
 
 /// Appends the sums of the columns of a list with rows of so many numbers.
-pub fn sum_columns(list: &[f64], width: usize, space: &mut ColumnSpace, sums: &mut Vec<f64>) {
+pub fn sum_columns<N: Number>(list: &[N], width: usize, space: &mut ColumnSpace, sums: &mut Vec<f64>) {
     if width == 0 {
         return;
     }
@@ -84,7 +85,7 @@ pub fn sum_columns(list: &[f64], width: usize, space: &mut ColumnSpace, sums: &m
     accumulators.resize(ACCUMULATORS * width, 0.0);
     for chunk in list.chunks(CHUNK * width) {
         for rows in chunk.chunks(ACCUMULATORS * width) {
-            accumulators.iter_mut().zip(rows).for_each(|(sum, x)| *sum += x);
+            accumulators.iter_mut().zip(rows).for_each(|(sum, &x)| *sum += x.into());
         }
         if chunk.len() == CHUNK * width {
             tree.push(accumulators);

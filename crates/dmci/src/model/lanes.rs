@@ -9,7 +9,7 @@ use crate::datum::Datum;
 use crate::interpreter::Failure;
 use crate::report::Report;
 use dmci_data::Diagnostic;
-use dmci_exec::{Results, STAYED, StageResults, Staged, Target};
+use dmci_exec::{Number, Results, STAYED, StageResults, Staged, Target};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -81,15 +81,15 @@ impl Groups {
 }
 
 /// One call of [`Model::evaluate_into`].
-pub(super) struct Call<'a> {
+pub(super) struct Call<'a, N> {
     model: &'a Model,
-    params: &'a [f64],
-    columns: &'a [Column],
+    params: &'a [N],
+    columns: &'a [Column<N>],
     lanes: Lanes,
     want: Want,
     /// The number of the call.
     call: u64,
-    batch: &'a mut Batch,
+    batch: &'a mut Batch<N>,
 }
 
 /// Numbers that the results of lanes hold at once.
@@ -104,16 +104,16 @@ struct Found {
 }
 
 /// Every lane is given its results, or NaN if it fails.
-fn refill(list: &mut Vec<f64>, len: usize) {
-    list.resize(len, f64::NAN);
+fn refill<N: Number>(list: &mut Vec<N>, len: usize) {
+    list.resize(len, N::rounded(f64::NAN));
 }
 
-impl<'a> Call<'a> {
+impl<'a, N: Number> Call<'a, N> {
     pub fn new(
         model: &'a Model,
-        batch: &'a mut Batch,
-        params: &'a [f64],
-        columns: &'a [Column],
+        batch: &'a mut Batch<N>,
+        params: &'a [N],
+        columns: &'a [Column<N>],
         lanes: Lanes,
         want: Want,
     ) -> Self {
@@ -195,7 +195,7 @@ impl<'a> Call<'a> {
             for column in self.columns {
                 match column {
                     Column::Reals(list) => {
-                        work.row_bits.push(list[r].to_bits());
+                        work.row_bits.push(list[r].bits());
                         groups.text.push('r');
                     }
                     Column::Data(list) => binding::signature(&list[r], &mut work.row_bits, &mut groups.text),
@@ -204,7 +204,7 @@ impl<'a> Call<'a> {
                         binding::signature(sample, &mut work.row_bits, &mut groups.text);
                         let numbers = &mut work.row_bits[start..];
                         let width = numbers.len();
-                        numbers.iter_mut().zip(&list[r * width..]).for_each(|(x, y)| *x = y.to_bits());
+                        numbers.iter_mut().zip(&list[r * width..]).for_each(|(x, y)| *x = y.bits());
                     }
                 }
             }
@@ -214,15 +214,7 @@ impl<'a> Call<'a> {
     }
 
     fn row(&self, r: usize) -> Vec<Datum> {
-        let datum = |c: &Column| match c {
-            Column::Reals(list) => Datum::Real(list[r]),
-            Column::Data(list) => list[r].clone(),
-            Column::Shaped(sample, list) => {
-                let width = binding::count(sample);
-                binding::filled(sample, &mut list[r * width..].iter().copied())
-            }
-        };
-        self.columns.iter().map(datum).collect()
+        self.columns.iter().map(|column| column.row(r)).collect()
     }
 
     fn run_from(&mut self, origin: Origin) {
@@ -241,8 +233,8 @@ impl<'a> Call<'a> {
         }
         let count = model.numbers + columns.len();
         let numbers = (0..count).map(|leaf| match leaf.checked_sub(model.numbers).map(|input| &columns[input]) {
-            None => self.params[leaf],
-            Some(Column::Reals(list)) => list[0],
+            None => self.params[leaf].into(),
+            Some(Column::Reals(list)) => list[0].into(),
             Some(_) => f64::NAN,
         });
         let widths = [values.len(), gradients.len(), hessians.len()];
@@ -425,7 +417,7 @@ impl<'a> Call<'a> {
         self.batch.work.left.clear();
         match path.recorded_lane(self.want) {
             Some(results) => {
-                self.fill(lane, |at, list| list.copy_from_slice(&results[at..][..list.len()]));
+                self.fill(lane, |at, list| list.iter_mut().zip(&results[at..]).for_each(|(x, &y)| *x = N::rounded(y)));
                 self.keep_output(path, lane, &path.recorded_output());
             }
             None => self.run_path(path, &[lane]),
@@ -436,13 +428,13 @@ impl<'a> Call<'a> {
     #[inline]
     fn store(&mut self, lane: usize, results: &[u64]) {
         self.fill(lane, |at, list| {
-            list.iter_mut().zip(&results[at..]).for_each(|(x, &bits)| *x = f64::from_bits(bits));
+            list.iter_mut().zip(&results[at..]).for_each(|(x, &bits)| *x = N::of_bits(bits));
         });
     }
 
     /// Has the results of a lane filled in: values, first and second derivatives, each from so many of them on.
     #[inline]
-    fn fill(&mut self, lane: usize, fill: impl Fn(usize, &mut [f64])) {
+    fn fill(&mut self, lane: usize, fill: impl Fn(usize, &mut [N])) {
         let (outputs, numbers) = (self.model.options.outputs, self.model.numbers);
         let Batch { values, gradients, hessians, .. } = &mut *self.batch;
         let mut at = 0;
@@ -455,7 +447,7 @@ impl<'a> Call<'a> {
     }
 
     fn fail(&mut self, lane: usize, failure: Box<Failure>) {
-        self.fill(lane, |_, list| list.fill(f64::NAN));
+        self.fill(lane, |_, list| list.fill(N::rounded(f64::NAN)));
         self.batch.failures.push((lane, failure));
     }
 
@@ -477,7 +469,8 @@ impl<'a> Call<'a> {
             let ((set, row_number), n) = (self.lanes.of(lane), model.numbers);
             let row = self.row(row_number);
             let choices = model.choices().at(set as u64, row_number as u64);
-            let (path, failure) = match model.record(&self.params[set * n..(set + 1) * n], &row, choices) {
+            let params: Vec<f64> = self.params[set * n..(set + 1) * n].iter().map(|&x| x.into()).collect();
+            let (path, failure) = match model.record(&params, &row, choices) {
                 Walk::Done(path) => (Some(Arc::new(path)), None),
                 Walk::Failed(failure, path) => (path.map(Arc::new), Some(failure)),
             };

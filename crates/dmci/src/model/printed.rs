@@ -52,7 +52,7 @@ impl Printed {
     }
 }
 
-impl Batch {
+impl<N> Batch<N> {
     /// What the program printed in a lane; nothing if the options of the model say that output is not
     /// kept, or if there was too much of it ([`Batch::unkept`] says for how many lanes).
     pub fn output(&self, lane: usize) -> String {

@@ -1,7 +1,7 @@
 //! Where lanes find their numbers.
 
 use super::{Column, Model};
-use dmci_exec::{Leaves, List, Which};
+use dmci_exec::{Leaves, List, Number, Which};
 
 /// How lanes are made of parameter sets and rows.
 #[derive(Clone, Copy, Debug)]
@@ -37,10 +37,10 @@ pub(super) struct Place {
 }
 
 /// Where the lanes of a call find their numbers.
-pub(super) struct Source<'a> {
-    pub params: &'a [f64],
+pub(super) struct Source<'a, N> {
+    pub params: &'a [N],
     pub numbers: usize,
-    pub columns: &'a [Column],
+    pub columns: &'a [Column<N>],
     pub lanes: Lanes,
     pub places: &'a [Place],
     pub row_bits: &'a [u64],
@@ -49,9 +49,9 @@ pub(super) struct Source<'a> {
     pub model: &'a Model,
 }
 
-impl Source<'_> {
+impl<N: Number> Source<'_, N> {
     /// A number of each row, one after the other at some distance, if the columns are plain.
-    fn numbers_of(&self, input: usize) -> Option<(&[f64], usize, usize)> {
+    fn numbers_of(&self, input: usize) -> Option<(&[N], usize, usize)> {
         let place = self.places.get(input)?;
         match &self.columns[place.column as usize] {
             Column::Reals(list) | Column::Shaped(_, list) => Some((list, place.at as usize, place.width as usize)),
@@ -60,9 +60,9 @@ impl Source<'_> {
     }
 }
 
-impl Source<'_> {
+impl<N: Number> Source<'_, N> {
     /// The list that a number is in, if there is one, and whether each set has its own, or each row.
-    fn list_of(&self, leaf: usize) -> Option<(List<'_>, bool)> {
+    fn list_of(&self, leaf: usize) -> Option<(List<'_, N>, bool)> {
         match leaf.checked_sub(self.numbers) {
             None => Some((List { numbers: self.params, stride: self.numbers, at: leaf }, true)),
             Some(input) => {
@@ -73,15 +73,17 @@ impl Source<'_> {
     }
 }
 
-impl Leaves for Source<'_> {
+impl<N: Number> Leaves for Source<'_, N> {
+    type Number = N;
+
     fn leaf(&self, lane: usize, leaf: usize) -> u64 {
         let (set, row) = self.lanes.of(lane);
         if leaf < self.numbers {
-            return self.params[set * self.numbers + leaf].to_bits();
+            return self.params[set * self.numbers + leaf].bits();
         }
         let input = leaf - self.numbers;
         if let Some((list, at, width)) = self.numbers_of(input) {
-            return list[row * width + at].to_bits();
+            return list[row * width + at].bits();
         }
         let bits = match self.row_starts.get(row) {
             Some(&start) => &self.row_bits[start..*self.row_starts.get(row + 1).unwrap_or(&self.row_bits.len())],
@@ -95,7 +97,7 @@ impl Leaves for Source<'_> {
         bits[input]
     }
 
-    fn list(&self, leaf: usize) -> Option<List<'_>> {
+    fn list(&self, leaf: usize) -> Option<List<'_, N>> {
         let (list, by_set) = self.list_of(leaf)?;
         let own = self.lanes.paired || if by_set { self.lanes.rows == 1 } else { self.lanes.sets == 1 };
         own.then_some(list)
@@ -113,9 +115,9 @@ impl Leaves for Source<'_> {
             {
                 let (rows, list) = (&mut rows[leaf * width..], &numbers[first * count..]);
                 match count {
-                    2 => apart::<2>(rows, width, list, n),
-                    3 => apart::<3>(rows, width, list, n),
-                    4 => apart::<4>(rows, width, list, n),
+                    2 => apart::<N, 2>(rows, width, list, n),
+                    3 => apart::<N, 3>(rows, width, list, n),
+                    4 => apart::<N, 4>(rows, width, list, n),
                     _ => transposed(rows, width, list, count, n),
                 }
                 leaf += count;
@@ -133,54 +135,54 @@ impl Leaves for Source<'_> {
         let Lanes { sets, rows, paired } = self.lanes;
         let (of_this, of_other) = if by_set { (sets, rows) } else { (rows, sets) };
         match which {
-            _ if of_this == 1 => row.fill(list[at].to_bits()),
+            _ if of_this == 1 => row.fill(list[at].bits()),
             Which::Range(first, _) if paired || of_other == 1 => neighbours(row, &list[first * width..], at, width),
             Which::Range(first, count) => {
                 for (set, r, part) in dmci_exec::by_set(first, count, rows) {
                     if by_set {
-                        row[part].fill(list[set * width + at].to_bits());
+                        row[part].fill(list[set * width + at].bits());
                     } else {
                         neighbours(&mut row[part], &list[r * width..], at, width);
                     }
                 }
             }
-            _ if by_set => which.fill(row, |lane| list[self.lanes.of(lane).0 * width + at].to_bits()),
-            _ => which.fill(row, |lane| list[self.lanes.of(lane).1 * width + at].to_bits()),
+            _ if by_set => which.fill(row, |lane| list[self.lanes.of(lane).0 * width + at].bits()),
+            _ => which.fill(row, |lane| list[self.lanes.of(lane).1 * width + at].bits()),
         }
     }
 }
 
 /// Numbers that lie together for each lane become rows, a few lanes at a time, so that memory is read
 /// in its order.
-fn transposed(rows: &mut [u64], row_width: usize, lists: &[f64], width: usize, n: usize) {
+fn transposed<N: Number>(rows: &mut [u64], row_width: usize, lists: &[N], width: usize, n: usize) {
     for (lane, list) in lists.chunks_exact(width).enumerate().take(n) {
         for (at, x) in list.iter().enumerate() {
-            rows[at * row_width + lane] = x.to_bits();
+            rows[at * row_width + lane] = x.bits();
         }
     }
 }
 
 /// The same for a few numbers of each lane.
-fn apart<const W: usize>(rows: &mut [u64], row_width: usize, lists: &[f64], n: usize) {
+fn apart<N: Number, const W: usize>(rows: &mut [u64], row_width: usize, lists: &[N], n: usize) {
     let mut parts = rows.chunks_mut(row_width);
     let mut rows: [&mut [u64]; W] = std::array::from_fn(|_| &mut parts.next().unwrap_or_default()[..n]);
     for (i, list) in lists.chunks_exact(W).take(n).enumerate() {
         for (row, x) in rows.iter_mut().zip(list) {
-            row[i] = x.to_bits();
+            row[i] = x.bits();
         }
     }
 }
 
 /// Numbers that are so many places apart. Usual distances have loops of their own.
-fn neighbours(row: &mut [u64], list: &[f64], at: usize, width: usize) {
-    fn fixed<const W: usize>(row: &mut [u64], list: &[f64], at: usize) {
-        row.iter_mut().zip(list.chunks_exact(W)).for_each(|(x, from)| *x = from[at].to_bits());
+fn neighbours<N: Number>(row: &mut [u64], list: &[N], at: usize, width: usize) {
+    fn fixed<N: Number, const W: usize>(row: &mut [u64], list: &[N], at: usize) {
+        row.iter_mut().zip(list.chunks_exact(W)).for_each(|(x, from)| *x = from[at].bits());
     }
     match width {
-        1 => fixed::<1>(row, list, 0),
-        2 => fixed::<2>(row, list, at),
-        3 => fixed::<3>(row, list, at),
-        4 => fixed::<4>(row, list, at),
-        _ => row.iter_mut().zip(list[at..].iter().step_by(width)).for_each(|(x, from)| *x = from.to_bits()),
+        1 => fixed::<N, 1>(row, list, 0),
+        2 => fixed::<N, 2>(row, list, at),
+        3 => fixed::<N, 3>(row, list, at),
+        4 => fixed::<N, 4>(row, list, at),
+        _ => row.iter_mut().zip(list[at..].iter().step_by(width)).for_each(|(x, from)| *x = from.bits()),
     }
 }

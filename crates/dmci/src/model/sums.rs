@@ -1,7 +1,7 @@
 //! Sums over rows: what a fit needs of a batch.
 
 use super::{Batch, Model};
-use dmci_exec::{ColumnSpace, sum_columns};
+use dmci_exec::{ColumnSpace, Number, sum_columns};
 
 /// Sums over the rows of each parameter set.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,10 +16,10 @@ pub struct Sums {
 impl Model {
     /// Sums a batch over its rows, in an order that depends on the rows alone. A set with a failed
     /// lane has NaN.
-    pub fn sum(&self, batch: &Batch, rows: usize, sums: &mut Sums) {
+    pub fn sum<N: Number>(&self, batch: &Batch<N>, rows: usize, sums: &mut Sums) {
         let outputs = self.options.outputs;
         let Sums { values, gradients, space } = sums;
-        let mut each = |list: &[f64], width: usize, out: &mut Vec<f64>| {
+        let mut each = |list: &[N], width: usize, out: &mut Vec<f64>| {
             out.clear();
             if width > 0 && rows > 0 {
                 list.chunks(rows * width).for_each(|set| sum_columns(set, width, space, out));
