@@ -90,12 +90,16 @@ impl Plan {
         None
     }
 
+    pub(crate) fn run_at_once<L: Leaves>(&self, _: usize, _: &L, _: usize, _: &mut Target<'_, L::Number>) -> bool {
+        false
+    }
+
     pub(crate) fn run_all<L: Leaves>(
         &self,
         _: usize,
         _: &L,
         _: usize,
-        _: Target<'_, L::Number>,
+        _: &mut Target<'_, L::Number>,
         _: &Mutex<Vec<(u32, usize)>>,
     ) -> bool {
         false

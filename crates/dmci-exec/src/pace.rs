@@ -110,6 +110,11 @@ fn piece(lanes: usize, threads: usize, expected: u64, block: usize) -> usize {
 }
 
 impl Plan {
+    /// Whether so many lanes are not worth more than one thread, whatever they take, or there is no other one.
+    pub(crate) fn is_for_one_thread(&self, lanes: usize, threads: usize) -> bool {
+        threads < 2 || lanes < 2 * LEAST_LANES || self.work().saturating_mul(lanes) < WORTH_A_LOOK
+    }
+
     /// Runs lanes, which are worked on in blocks of so many, in pieces on as many threads as are worth it, but no more
     /// than `threads`. `cut` makes pieces of so many lanes each.
     pub(crate) fn run_pieces<P, I>(
@@ -121,7 +126,7 @@ impl Plan {
     ) where
         I: DoubleEndedIterator<Item = P> + Send,
     {
-        if threads < 2 || lanes < 2 * LEAST_LANES || self.work().saturating_mul(lanes) < WORTH_A_LOOK {
+        if self.is_for_one_thread(lanes, threads) {
             return cut(lanes.max(1)).for_each(run);
         }
         let expected = self.pace.expected(self.work(), lanes);

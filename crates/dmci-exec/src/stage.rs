@@ -179,7 +179,7 @@ impl Staged {
         leaves: &L,
         threads: usize,
         stages: &mut StageResults,
-        target: Target<'_, L::Number>,
+        target: &mut Target<'_, L::Number>,
         left: &mut Vec<(u32, usize)>,
     ) -> bool {
         let guarded = |stage: &Option<Stage>| stage.as_ref().is_some_and(|s| !s.guards.is_empty());
@@ -196,11 +196,27 @@ impl Staged {
         done
     }
 
+    /// Runs so many lanes by machine code that was made for lists like these, in one call of it. False, and nothing done,
+    /// if there is none, or if lanes could leave the path.
+    pub fn run_at_once<L: Leaves>(
+        &self,
+        lanes: usize,
+        leaves: &L,
+        threads: usize,
+        target: &mut Target<'_, L::Number>,
+    ) -> bool {
+        self.is_whole(target) && self.lanes.plan.run_at_once(lanes, leaves, threads, target)
+    }
+
+    /// Whether there are no other stages, and the target takes the results.
+    fn is_whole<N: Number>(&self, target: &Target<'_, N>) -> bool {
+        self.sets.is_none() && self.rows.is_none() && target.width() == self.outputs()
+    }
+
     /// Runs one lane with these numbers for its leaves and gives its results to the target. False if that must be done
     /// in another way: there is no machine code for it, the target takes other results, or the lane leaves the path.
-    pub fn run_one<N: Number>(&self, numbers: impl ExactSizeIterator<Item = f64>, mut target: Target<'_, N>) -> bool {
-        let is_whole = self.sets.is_none() && self.rows.is_none() && target.width() == self.outputs();
-        is_whole && self.lanes.plan.run_one(numbers, &mut target) == Some(true)
+    pub fn run_one<N: Number>(&self, numbers: impl ExactSizeIterator<Item = f64>, target: &mut Target<'_, N>) -> bool {
+        self.is_whole(target) && self.lanes.plan.run_one(numbers, target) == Some(true)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -211,7 +227,7 @@ impl Staged {
         leaves: &L,
         threads: usize,
         stages: &mut StageResults,
-        target: Target<'_, L::Number>,
+        target: &mut Target<'_, L::Number>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) -> bool {
         let StageResults { sets: set_results, rows: row_results, which_sets, which_rows, at_set, at_row } = stages;

@@ -242,9 +242,9 @@ fn lists_are_like_rows<N: Number>(plan: &Staged, tape: &Tape, table: &Table<N>, 
     let mut expected = Results::default();
     Plan::new(tape).with_code(Code::Never).run(&which, table, 1, &mut expected);
     let [mut a, mut b, mut c] = parts.map(|width| vec![N::default(); width * lanes]);
-    let target = Target::new([(&mut a, parts[0]), (&mut b, parts[1]), (&mut c, parts[2])]);
+    let mut target = Target::new([(&mut a, parts[0]), (&mut b, parts[1]), (&mut c, parts[2])]);
     let (mut stages, mut left) = (StageResults::default(), Vec::new());
-    assert!(plan.run_all(lanes, lanes, table, 1 + lanes % 2, &mut stages, target, &mut left));
+    assert!(plan.run_all(lanes, lanes, table, 1 + lanes % 2, &mut stages, &mut target, &mut left));
     left.sort_by_key(|l| l.1);
     let failed = expected.failed.iter().enumerate().filter(|f| *f.1 != STAYED);
     assert_eq!(left, failed.map(|(lane, &guard)| (guard, lane)).collect::<Vec<_>>(), "{what}");

@@ -163,6 +163,7 @@ fn cases() -> Result<Vec<(&'static str, Work)>, Failure> {
         ("recursion-30-to-gradient", gradient(RECURSION)),
         ("filter-80-first-call", filter("kalman/kalman-2d-scalar.scm", 80, 4)?.first()),
         ("replay-1-lane-100-times", oscillator(1, 100)?.again()?),
+        ("replay-64-lanes-100-times", oscillator(64, 100)?.again()?),
         ("replay-1024-lanes-10-times", oscillator(1024, 10)?.again()?),
         ("functions-1024-lanes-in-blocks", functions(1024).again_in_blocks()?),
         ("filter-80-64-lanes", filter("kalman/kalman-2d-scalar.scm", 80, 64)?.again()?),

@@ -10,7 +10,7 @@ use super::emit::{LISTS_AT, MOST_LISTS};
 use super::encode::Numbers;
 use super::packed::can_be_packed;
 use super::run::{NativeSpace, note_left};
-use crate::block::{Leaves, List, STAYED, Which, Workspace};
+use crate::block::{Leaves, List, STAYED, WORKSPACE, Which, Workspace};
 use crate::number::Number;
 use crate::plan::Plan;
 use crate::target::Target;
@@ -139,6 +139,38 @@ impl Plan {
             Some(Box::new(Direct { layout, code }))
         });
         made.as_deref().filter(|direct| direct.layout.find(leaves, target, lists))
+    }
+
+    /// Runs so many lanes by code that was made for such lists, with as little around it as possible: one call of it does
+    /// everything, and nobody can leave. False, and nothing done, if that is not so.
+    pub(crate) fn run_at_once<L: Leaves>(
+        &self,
+        lanes: usize,
+        leaves: &L,
+        threads: usize,
+        target: &mut Target<'_, L::Number>,
+    ) -> bool {
+        let Some(Some(direct)) = self.native.direct[L::Number::SINGLE as usize].get() else { return false };
+        let Direct { layout, code } = &**direct;
+        let is_one_call = lanes <= code.lanes && lanes & (code.step - 1) == 0;
+        if !is_one_call || code.guarded || code.rows > 0 || !self.is_for_one_thread(lanes, threads) {
+            return false;
+        }
+        let mut lists: Lists<'_, L::Number> = [&[]; MOST_LISTS];
+        if !layout.find(leaves, target, &mut lists) {
+            return false;
+        }
+        WORKSPACE.with_borrow_mut(|workspace| {
+            let NativeSpace { rows, spills, failed: marks, .. } = &mut workspace.native;
+            spills.ensure(code.spill_bytes.div_ceil(8));
+            let begins = lists.iter().zip(&layout.strides[..layout.sources]);
+            let begins = begins.map(|(list, &stride)| list[..lanes * stride as usize].as_ptr() as u64);
+            let ends = target.lists_from(0, lanes).map(|list| list.as_mut_ptr() as u64);
+            let table = &mut spills[LISTS_AT / 8..][..MOST_LISTS];
+            table.iter_mut().zip(begins.chain(ends)).for_each(|(word, at)| *word = at);
+            run(code, rows, 0, lanes, marks, spills);
+        });
+        true
     }
 
     /// Runs lanes from the first on, block by block.

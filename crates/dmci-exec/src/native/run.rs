@@ -248,13 +248,13 @@ impl Plan {
         lanes: usize,
         leaves: &L,
         threads: usize,
-        target: Target<'_, L::Number>,
+        target: &mut Target<'_, L::Number>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) -> bool {
         let mut lists: Lists<'_, L::Number> = [&[]; MOST_LISTS];
         if lanes > FEW
             && (self.native.direct[L::Number::SINGLE as usize].get().is_some() || self.pays(lanes))
-            && let Some(direct) = self.direct_code(leaves, &target, &mut lists)
+            && let Some(direct) = self.direct_code(leaves, target, &mut lists)
         {
             self.run_range((Way::Lists(direct, &lists), direct.block()), lanes, leaves, threads, target, left);
             return true;
@@ -270,18 +270,21 @@ impl Plan {
         lanes: usize,
         leaves: &L,
         threads: usize,
-        target: Target<'_, L::Number>,
+        target: &mut Target<'_, L::Number>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) {
-        let cut = |each: usize| target.pieces(lanes, each);
-        self.run_pieces((lanes, block), threads, cut, |(first, lanes, mut target)| {
+        let run = |lanes: (usize, usize), target: &mut Target<'_, L::Number>| {
             WORKSPACE.with_borrow_mut(|workspace| match way {
-                Way::Rows(code) => self.run_rows(code, workspace, (first, lanes), leaves, &mut target, left),
-                Way::Lists(direct, lists) => {
-                    self.run_direct((direct, lists), workspace, (first, lanes), leaves, &mut target, left);
-                }
+                Way::Rows(code) => self.run_rows(code, workspace, lanes, leaves, target, left),
+                Way::Lists(direct, lists) => self.run_direct((direct, lists), workspace, lanes, leaves, target, left),
             });
-        });
+        };
+        // Short calls take longer to be cut than to be done.
+        if self.is_for_one_thread(lanes, threads) {
+            return run((0, lanes), target);
+        }
+        let cut = |each: usize| std::mem::take(target).pieces(lanes, each);
+        self.run_pieces((lanes, block), threads, cut, |(first, lanes, mut target)| run((first, lanes), &mut target));
     }
 
     /// Runs lanes from the first on, block by block.

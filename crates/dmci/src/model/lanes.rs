@@ -132,7 +132,7 @@ impl<'a, N: Number> Call<'a, N> {
     }
 
     pub fn run(mut self) {
-        if self.lanes.count() == 1 && self.run_one() {
+        if self.run_again() {
             return;
         }
         let model = self.model;
@@ -223,28 +223,43 @@ impl<'a, N: Number> Call<'a, N> {
         }
     }
 
-    /// One lane through the path of the last call, if it has machine code and the lane stays on it.
-    fn run_one(&mut self) -> bool {
-        let (model, columns) = (self.model, self.columns);
+    /// All lanes through the path of the last call, if it has machine code that does everything at once, and they stay
+    /// on it.
+    fn run_again(&mut self) -> bool {
+        let (model, params, columns, lanes) = (self.model, self.params, self.columns, self.lanes);
+        let (outputs, n, count) = (model.options.outputs, model.numbers, lanes.count());
         let Batch { values, gradients, hessians, paths, work, .. } = &mut *self.batch;
-        let Some((of, changes, _, path)) = &work.start else { return false };
-        if (*of, *changes) != (model.id, model.changes.load(Ordering::Acquire)) {
+        let Work { start, places, row_bits, row_starts, .. } = &mut *work;
+        let Some((of, changes, _, path)) = start else { return false };
+        let is_plain = columns.iter().all(|c| matches!(c, Column::Reals(_))) && places.len() == columns.len();
+        if !is_plain || (*of, *changes) != (model.id, model.changes.load(Ordering::Acquire)) {
             return false;
         }
-        let count = model.numbers + columns.len();
-        let numbers = (0..count).map(|leaf| match leaf.checked_sub(model.numbers).map(|input| &columns[input]) {
-            None => self.params[leaf].into(),
-            Some(Column::Reals(list)) => list[0].into(),
-            Some(_) => f64::NAN,
-        });
-        let widths = [values.len(), gradients.len(), hessians.len()];
-        let target = Target::new([(values, widths[0]), (gradients, widths[1]), (hessians, widths[2])]);
-        let is_plain = columns.iter().all(|c| matches!(c, Column::Reals(_)));
-        if !is_plain || !path.plan(self.want, self.lanes).run_one(numbers, target) {
+        let [first, second] = [gradients.is_empty(), hessians.is_empty()].map(|empty| !empty as usize);
+        let mut target =
+            Target::new([(values, outputs), (gradients, first * outputs * n), (hessians, second * outputs * n * n)]);
+        let plan = path.plan(self.want, lanes);
+        let done = if count == 1 {
+            let numbers = (0..n + columns.len()).map(|leaf| match leaf.checked_sub(n).map(|input| &columns[input]) {
+                None => params[leaf].into(),
+                Some(Column::Reals(list)) => list[0].into(),
+                Some(_) => f64::NAN,
+            });
+            plan.run_one(numbers, &mut target)
+        } else {
+            let source = Source { params, numbers: n, columns, lanes, places, row_bits, row_starts, model };
+            plan.run_at_once(count, &source, model.options.threads, &mut target)
+        };
+        if !done {
             return false;
         }
-        let singles = model.singles.fetch_add(1, Ordering::Relaxed) + 1;
-        path.used.store(model.calls.load(Ordering::Relaxed) + singles, Ordering::Relaxed);
+        let calls = if count == 1 { &model.singles } else { &model.calls };
+        calls.fetch_add(1, Ordering::Relaxed);
+        if count > 1 {
+            model.hits.fetch_add(count as u64, Ordering::Relaxed);
+        }
+        let call = model.calls.load(Ordering::Relaxed) + model.singles.load(Ordering::Relaxed);
+        path.used.store(call, Ordering::Relaxed);
         paths.push(path.fingerprint);
         true
     }
@@ -262,7 +277,7 @@ impl<'a, N: Number> Call<'a, N> {
         let Batch { values, gradients, hessians, paths, work, .. } = &mut *self.batch;
         let (outputs, n) = (model.options.outputs, model.numbers);
         let [first, second] = [gradients.is_empty(), hessians.is_empty()].map(|empty| !empty as usize);
-        let target =
+        let mut target =
             Target::new([(values, outputs), (gradients, first * outputs * n), (hessians, second * outputs * n * n)]);
         let source = Source {
             params: self.params,
@@ -277,7 +292,7 @@ impl<'a, N: Number> Call<'a, N> {
         work.left.clear();
         let count = lanes.count();
         let threads = model.options.threads;
-        if !plan.run_all(count, lanes.rows, &source, threads, &mut work.stages, target, &mut work.left) {
+        if !plan.run_all(count, lanes.rows, &source, threads, &mut work.stages, &mut target, &mut work.left) {
             return false;
         }
         path.used.store(self.call, Ordering::Relaxed);
