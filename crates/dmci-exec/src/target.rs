@@ -53,9 +53,12 @@ impl<'a, N: Number> Target<'a, N> {
 
     /// Gives the results of one lane, which are so many words apart.
     pub(crate) fn put_one(&mut self, results: &[u64], apart: usize) {
-        let mut results = results.iter().step_by(apart);
+        let mut next = 0;
         for (list, width) in &mut self.lists {
-            list[..*width].iter_mut().zip(&mut results).for_each(|(place, &bits)| *place = N::of_bits(bits));
+            for place in &mut list[..*width] {
+                *place = N::of_bits(results[next]);
+                next += apart;
+            }
         }
     }
 

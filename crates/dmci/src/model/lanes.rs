@@ -226,7 +226,7 @@ impl<'a, N: Number> Call<'a, N> {
     /// All lanes through the path of the last call, if it has machine code that does everything at once, and they stay
     /// on it.
     fn run_again(&mut self) -> bool {
-        let (model, params, columns, lanes) = (self.model, self.params, self.columns, self.lanes);
+        let (model, params, columns, lanes) = (self.model, self.params, self.columns, &self.lanes);
         let (outputs, n, count) = (model.options.outputs, model.numbers, lanes.count());
         let Batch { values, gradients, hessians, paths, work, .. } = &mut *self.batch;
         let Work { start, places, row_bits, row_starts, .. } = &mut *work;
@@ -247,7 +247,7 @@ impl<'a, N: Number> Call<'a, N> {
             });
             plan.run_one(numbers, &mut target)
         } else {
-            let source = Source { params, numbers: n, columns, lanes, places, row_bits, row_starts, model };
+            let source = Source { params, numbers: n, columns, lanes: *lanes, places, row_bits, row_starts, model };
             plan.run_at_once(count, &source, model.options.threads, &mut target)
         };
         if !done {
@@ -273,7 +273,7 @@ impl<'a, N: Number> Call<'a, N> {
         if path.fails() || path.text_width() > 0 || model.options.output && !path.printed.text.is_empty() {
             return false;
         }
-        let plan = path.plan(self.want, lanes);
+        let plan = path.plan(self.want, &lanes);
         let Batch { values, gradients, hessians, paths, work, .. } = &mut *self.batch;
         let (outputs, n) = (model.options.outputs, model.numbers);
         let [first, second] = [gradients.is_empty(), hessians.is_empty()].map(|empty| !empty as usize);
@@ -376,7 +376,7 @@ impl<'a, N: Number> Call<'a, N> {
         self.batch.work.left.clear();
         // A path that ends with an error has no derivatives.
         let want = if path.fails() { Want::Values } else { self.want };
-        let plan = path.plan(want, self.lanes);
+        let plan = path.plan(want, &self.lanes);
         for lanes in lanes.chunks((MOST_RESULTS / plan.outputs().max(1)).max(1)) {
             self.run_plan(path, plan, lanes);
         }

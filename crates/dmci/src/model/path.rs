@@ -116,7 +116,7 @@ impl Path {
 
     /// The plan that computes what is wanted: all outputs; then the derivatives of each by all
     /// numbers; then the second derivatives of each.
-    pub fn plan(&self, want: Want, lanes: Lanes) -> &Staged {
+    pub fn plan(&self, want: Want, lanes: &Lanes) -> &Staged {
         // A stage pays if several lanes share its values.
         let stage = self.passes.stage && !lanes.paired;
         let (by_set, by_row) = (stage && lanes.rows > 1, stage && lanes.sets > 1);
@@ -124,7 +124,7 @@ impl Path {
         self.plan_with(want, staged && by_set, staged && by_row)
     }
 
-    fn stages_pay(&self, want: Want, lanes: Lanes, by_set: bool, by_row: bool) -> bool {
+    fn stages_pay(&self, want: Want, lanes: &Lanes, by_set: bool, by_row: bool) -> bool {
         let tape = self.tape(want);
         let [of_sets, of_rows] = *self.work[want as usize].get_or_init(|| dmci_exec::work_by_axes(tape));
         let saved = |on: bool, work: usize, once: usize| {
