@@ -85,15 +85,17 @@ impl LoopSpace {
         let (words, padded) = (height(step.state()) * width, code.padded(n));
         self.pad(step, width, n, padded);
         self.failed[..padded].fill(STAYED);
-        let (mut done, mut length) = (0, FIRST);
+        // Where nothing can be left early, nothing is tried.
+        let (mut done, mut length) = (0, if steady.guarded { FIRST } else { MOST });
         while done < most {
             let LoopSpace { rows, native, failed, lanes, history, ahead, .. } = self;
             if followed {
                 history.mark(first + done, step.state(), (rows, width, n), lanes);
             }
             // Rounds that are done again on the way back, and those that there is no way back for.
-            let whole = if followed { history.until_mark(first + done) } else { MOST };
-            if whole < most - done && code.run_alone(rows, padded, failed, native, whole) {
+            let whole = if followed { history.until_mark(first + done) } else { MOST.min(most - done) };
+            let alone = !followed || whole < most - done;
+            if alone && code.run_alone(rows, padded, failed, native, whole) {
                 history.skip();
                 steady.count(first + done + whole, (rows, width, padded));
                 done += whole;
