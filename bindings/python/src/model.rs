@@ -57,13 +57,12 @@ struct Memory<T> {
 }
 
 impl<T: Real> Data<T> {
-    fn new(columns: &Bound<'_, PyList>) -> PyResult<Data<T>> {
+    fn new(columns: &Bound<'_, PyList>, rows: usize, inputs: &[String]) -> PyResult<Data<T>> {
         let columns = columns.iter().map(|c| column(&c)).collect::<PyResult<Vec<_>>>()?;
+        if let Some((column, name)) = columns.iter().zip(inputs).find(|(column, _)| column.len() != rows) {
+            return Err(PyValueError::new_err(format!("{name} has {} rows, not {rows}", column.len())));
+        }
         Ok(Data { columns, memory: Mutex::default() })
-    }
-
-    fn lengths(&self) -> Vec<usize> {
-        self.columns.iter().map(Column::len).collect()
     }
 
     fn failures(&self) -> Vec<(usize, String, String)> {
@@ -153,20 +152,11 @@ impl Model {
 
     /// Rows for this model: one array or list for each input.
     fn bind(&self, columns: &Bound<'_, PyList>, rows: usize) -> PyResult<Rows> {
-        let (held, lengths) = if self.shared.single {
-            let data = Data::new(columns)?;
-            let lengths = data.lengths();
-            (Held::Single(data), lengths)
-        } else {
-            let data = Data::new(columns)?;
-            let lengths = data.lengths();
-            (Held::Double(data), lengths)
+        let inputs = &self.shared.inputs;
+        let held = match self.shared.single {
+            true => Held::Single(Data::new(columns, rows, inputs)?),
+            false => Held::Double(Data::new(columns, rows, inputs)?),
         };
-        for (length, name) in lengths.into_iter().zip(&self.shared.inputs) {
-            if length != rows {
-                return Err(PyValueError::new_err(format!("{name} has {length} rows, not {rows}")));
-            }
-        }
         Ok(Rows { shared: self.shared.clone(), held, rows })
     }
 }
