@@ -6,7 +6,7 @@ use crate::number::Number;
 use crate::plan::{Plan, Slot, Step, TensorKind, TensorStep};
 use dmci_ops::linalg::Scratch;
 use dmci_ops::op::canonical;
-use dmci_ops::{Layout, Tensor, copy_row, round_lanes};
+use dmci_ops::{Layout, Tensor, Word, copy_row, round_lanes};
 use std::cell::RefCell;
 
 /// Lanes that are worked on together: few enough that the live rows stay in cache.
@@ -279,19 +279,26 @@ impl Plan {
         }
     }
 
-    fn tensor_step(&self, step: &TensorStep, rows: &mut [u64], width: usize, n: usize, scratch: &mut Scratch) {
+    pub(crate) fn tensor_step<W: Word>(
+        &self,
+        step: &TensorStep,
+        rows: &mut [W],
+        width: usize,
+        n: usize,
+        scratch: &mut Scratch,
+    ) {
         let count = step.shape.len();
         let (target, others) = Rows::split(rows, step.d as usize, count, width);
         match &step.kind {
             TensorKind::Constant(bits) => {
-                target.chunks_mut(width).zip(bits.iter()).for_each(|(row, &bits)| row[..n].fill(bits));
+                target.chunks_mut(width).zip(bits.iter()).for_each(|(row, &bits)| row[..n].fill(W::of_real(bits)));
             }
             TensorKind::Wide { op, args } => {
                 // Lanes that are not in use are computed along: whatever is there, operations are total.
-                op.eval_lanes_in(self.single, target, args.map(|s| others.rows(s as usize, count)));
+                W::eval_lanes(*op, self.single, target, args.map(|s| others.rows(s as usize, count)));
             }
             TensorKind::Spread { op, args } => {
-                let mut spread = std::mem::take(&mut scratch.spread);
+                let mut spread = std::mem::take(W::spread(scratch));
                 for ((_, rows), spread) in args.iter().zip(&mut spread) {
                     if let Some(rows) = rows {
                         others.gather(rows, spread);
@@ -303,8 +310,8 @@ impl Plan {
                     (_, Some(_)) => &spread[if k < arity { k } else { 0 }][..],
                     (s, None) => others.rows(*s as usize, count),
                 };
-                op.eval_lanes_in(self.single, target, [operand(0), operand(1), operand(2)]);
-                scratch.spread = spread;
+                W::eval_lanes(*op, self.single, target, [operand(0), operand(1), operand(2)]);
+                *W::spread(scratch) = spread;
             }
             TensorKind::Kernel { kernel, args } => {
                 let layout = Layout { width, lanes: n, single: self.single };
@@ -324,28 +331,28 @@ impl Plan {
 }
 
 /// All rows but those that are written.
-struct Rows<'a> {
-    before: &'a [u64],
-    after: &'a [u64],
+pub(crate) struct Rows<'a, W> {
+    before: &'a [W],
+    after: &'a [W],
     target: usize,
     count: usize,
     width: usize,
 }
 
-impl<'a> Rows<'a> {
-    fn split(rows: &'a mut [u64], target: usize, count: usize, width: usize) -> (&'a mut [u64], Rows<'a>) {
+impl<'a, W: Word> Rows<'a, W> {
+    pub fn split(rows: &'a mut [W], target: usize, count: usize, width: usize) -> (&'a mut [W], Rows<'a, W>) {
         let (before, rest) = rows.split_at_mut(target * width);
         let (row, after) = rest.split_at_mut(count * width);
         (row, Rows { before, after, target, count, width })
     }
 
     /// Rows from all over, one after the other.
-    fn gather(&self, rows: &[Slot], into: &mut Vec<u64>) {
+    fn gather(&self, rows: &[Slot], into: &mut Vec<W>) {
         if self.width == 1 {
             into.clear();
             into.extend(rows.iter().map(|&s| self.rows(s as usize, 1)[0]));
         } else {
-            into.resize(rows.len() * self.width, 0);
+            into.resize(rows.len() * self.width, W::default());
             for (row, &s) in into.chunks_exact_mut(self.width).zip(rows) {
                 copy_row(row, self.rows(s as usize, 1));
             }
@@ -354,7 +361,7 @@ impl<'a> Rows<'a> {
 
     /// The first so many lanes of one row.
     #[inline(always)]
-    fn row(&self, slot: Slot, lanes: usize) -> &'a [u64] {
+    pub fn row(&self, slot: Slot, lanes: usize) -> &'a [W] {
         let slot = slot as usize;
         let (rows, at) =
             if slot < self.target { (self.before, slot) } else { (self.after, slot - self.target - self.count) };
@@ -362,7 +369,7 @@ impl<'a> Rows<'a> {
     }
 
     #[inline]
-    fn rows(&self, slot: usize, count: usize) -> &'a [u64] {
+    fn rows(&self, slot: usize, count: usize) -> &'a [W] {
         let words = count * self.width;
         if words == 0 {
             &[]

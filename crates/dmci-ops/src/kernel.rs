@@ -6,6 +6,8 @@ use crate::matmul::matmul;
 #[cfg(target_arch = "x86_64")]
 use crate::real::has_wide_fma;
 use crate::shape::Shape;
+use crate::word::{Word, lengthen, shorten};
+use std::sync::Arc;
 
 /// An operation on tensors. Index maps are given by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,9 +68,9 @@ pub const NONE: u32 = u32::MAX;
 
 /// A value of some shape in memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Tensor<'a> {
+pub struct Tensor<'a, W = u64> {
     /// Its bits.
-    pub bits: &'a [u64],
+    pub bits: &'a [W],
     /// Its shape.
     pub shape: Shape,
 }
@@ -80,23 +82,18 @@ pub struct Layout {
     pub width: usize,
     /// Lanes in use.
     pub lanes: usize,
-    /// Operands are of single precision, and so is every operation.
+    /// Operands are of single precision, and so is every operation; so they always are in short words.
     pub single: bool,
 }
 
 /// What a kernel is to do.
-struct Job<'a> {
-    out: &'a mut [u64],
+struct Job<'a, W> {
+    out: &'a mut [W],
     shape: Shape,
-    args: [Tensor<'a>; 2],
-    maps: &'a [std::sync::Arc<[u32]>],
+    args: [Tensor<'a, W>; 2],
+    maps: &'a [Arc<[u32]>],
     layout: Layout,
     scratch: &'a mut Scratch,
-}
-
-#[inline(always)]
-pub(crate) fn canonical(x: f64) -> u64 {
-    if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }
 }
 
 impl Kernel {
@@ -138,16 +135,25 @@ impl Kernel {
         }
     }
 
+    /// Whether it computes with numbers, in a precision, and does more than adding them.
+    fn computes(self) -> bool {
+        use Kernel::*;
+        matches!(self, MatMul { .. } | Solve { .. } | Inverse | Det | Cofactor | LogDet | Cholesky)
+    }
+
     /// Computes the result of all lanes.
-    pub fn run(
+    pub fn run<W: Word>(
         self,
-        out: &mut [u64],
+        out: &mut [W],
         shape: Shape,
-        args: [Tensor<'_>; 2],
-        maps: &[std::sync::Arc<[u32]>],
+        args: [Tensor<'_, W>; 2],
+        maps: &[Arc<[u32]>],
         layout: Layout,
         scratch: &mut Scratch,
     ) {
+        if layout.single && size_of::<W>() > size_of::<f32>() && self.computes() {
+            return self.run_in_short_words(out, shape, args, layout, scratch);
+        }
         let job = Job { out, shape, args, maps, layout, scratch };
         #[cfg(target_arch = "x86_64")]
         if has_wide_fma() {
@@ -157,26 +163,49 @@ impl Kernel {
         self.run_on(job);
     }
 
+    /// Rounds operands once, and not where sums are computed: an element of a matrix is a term of many of them.
+    fn run_in_short_words<W: Word>(
+        self,
+        out: &mut [W],
+        shape: Shape,
+        args: [Tensor<'_, W>; 2],
+        layout: Layout,
+        scratch: &mut Scratch,
+    ) {
+        let mut short = std::mem::take(&mut scratch.short);
+        let [a, b, result] = &mut short;
+        for (to, from) in [&mut *a, &mut *b].into_iter().zip(args).take(self.arity()) {
+            to.resize(from.bits.len(), 0);
+            shorten(to, from.bits);
+        }
+        result.resize(out.len(), 0);
+        let operands: [&[u32]; 2] = [a, if self.arity() == 1 { a } else { b }];
+        let tensors = [0, 1].map(|k| Tensor { bits: operands[k], shape: args[k].shape });
+        self.run(&mut result[..], shape, tensors, &[], layout, scratch);
+        lengthen(out, result);
+        scratch.short = short;
+    }
+
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    fn run_wide(self, job: Job<'_>) {
+    fn run_wide<W: Word>(self, job: Job<'_, W>) {
         self.run_on(job);
     }
 
     #[inline(always)]
-    fn run_on(self, Job { out, shape, args, maps, layout, scratch }: Job<'_>) {
+    fn run_on<W: Word>(self, Job { out, shape, args, maps, layout, scratch }: Job<'_, W>) {
         let [a, b] = args;
         let (w, n) = (layout.width, layout.lanes);
         match self {
             Kernel::Take(map) if w == 1 => {
                 for (to, &from) in out.iter_mut().zip(maps[map as usize].iter()) {
-                    *to = if from == NONE { 0 } else { a.bits[from as usize] };
+                    *to = if from == NONE { W::default() } else { a.bits[from as usize] };
                 }
             }
             Kernel::Take(map) => {
                 for (e, &from) in maps[map as usize].iter().enumerate() {
                     if from == NONE {
-                        out[e * w..][..n].fill(0);
+                        out[e * w..][..n].fill(W::default());
                     } else {
                         copy_row(&mut out[e * w..][..n], &a.bits[from as usize * w..][..n]);
                     }
@@ -185,18 +214,18 @@ impl Kernel {
             Kernel::Put(map) => put(out, a.bits, &maps[map as usize], layout, &mut scratch.written),
             Kernel::Index => {
                 for l in 0..n {
-                    let (count, place) = (shape.len(), b.bits[l] as i64);
+                    let (count, place) = (shape.len(), b.bits[l].into() as i64);
                     let first = usize::try_from(place).ok().and_then(|p| p.checked_mul(count));
                     for e in 0..count {
                         let from = first.map(|f| f + e).filter(|&f| f < a.shape.len());
-                        out[e * w + l] = from.map_or(0, |f| a.bits[f * w + l]);
+                        out[e * w + l] = from.map_or(W::default(), |f| a.bits[f * w + l]);
                     }
                 }
             }
             Kernel::Scatter => {
                 for l in 0..n {
-                    (0..shape.len()).for_each(|e| out[e * w + l] = 0);
-                    let (count, place) = (a.shape.len(), b.bits[l] as i64);
+                    (0..shape.len()).for_each(|e| out[e * w + l] = W::default());
+                    let (count, place) = (a.shape.len(), b.bits[l].into() as i64);
                     let first = usize::try_from(place).ok().and_then(|p| p.checked_mul(count));
                     for e in 0..count {
                         if let Some(to) = first.map(|f| f + e).filter(|&t| t < shape.len()) {
@@ -208,7 +237,7 @@ impl Kernel {
             Kernel::SortBy { descending } | Kernel::Unsort { descending } => {
                 let mut order = Vec::with_capacity(b.shape.len());
                 for l in 0..n {
-                    sorting(&mut order, descending, b.shape.len(), |e| f64::from_bits(b.bits[e * w + l]));
+                    sorting(&mut order, descending, b.shape.len(), |e| b.bits[e * w + l].number());
                     for (to, &from) in order.iter().enumerate() {
                         let (to, from) = if matches!(self, Kernel::SortBy { .. }) { (to, from) } else { (from, to) };
                         out[to * w + l] = a.bits[from * w + l];
@@ -217,46 +246,49 @@ impl Kernel {
             }
             Kernel::MatMul { ta, tb, m, k, n: columns } => {
                 let sizes = [m as usize, k as usize, columns as usize];
-                let (operands, turned) = ([a.bits, b.bits], &mut scratch.turned);
-                if layout.single {
-                    matmul::<f32>(out, operands, sizes, (ta, tb), layout, turned);
-                } else {
-                    matmul::<f64>(out, operands, sizes, (ta, tb), layout, turned);
-                }
+                let turned = &mut W::Number::rooms(scratch).turned;
+                matmul(out, [a.bits, b.bits], sizes, (ta, tb), (w, n), turned);
             }
-            _ if layout.single => self.by_groups::<f32>(out, shape, args, layout, scratch),
-            _ => self.by_groups::<f64>(out, shape, args, layout, scratch),
+            _ => self.by_groups(out, shape, args, layout, scratch),
         }
     }
 
-    /// Kernels with decisions of their own in each lane: four lanes at a time, gathered and spread again.
+    /// Kernels with decisions of their own in each lane: a vector of lanes at a time, gathered and spread again.
     #[inline(always)]
-    fn by_groups<T: Number>(
+    fn by_groups<W: Word>(
         self,
-        out: &mut [u64],
+        out: &mut [W],
         shape: Shape,
-        args: [Tensor<'_>; 2],
+        args: [Tensor<'_, W>; 2],
         Layout { width, lanes, .. }: Layout,
         scratch: &mut Scratch,
     ) {
-        let rooms = T::rooms(scratch);
-        let whole = if width % 4 == 0 { lanes.next_multiple_of(4) } else { lanes / 4 * 4 };
-        for lane in (0..whole).step_by(4) {
-            self.group::<T, 4>(out, shape, args, (width, lane), &mut rooms.four[lane / 4 % 2]);
+        let rooms = W::Number::rooms(scratch);
+        let whole = |group: usize| {
+            if width.is_multiple_of(group) { lanes.next_multiple_of(group) } else { lanes / group * group }
+        };
+        let mut lane = 0;
+        while W::Number::LANES == 8 && lane < whole(8) {
+            self.group(out, shape, args, (width, lane), &mut rooms.eight[lane / 8 % 2]);
+            lane += 8;
         }
-        for lane in whole..lanes {
-            self.group::<T, 1>(out, shape, args, (width, lane), &mut rooms.one);
+        while lane < whole(4) {
+            self.group(out, shape, args, (width, lane), &mut rooms.four[lane / 4 % 2]);
+            lane += 4;
+        }
+        for lane in lane..lanes {
+            self.group(out, shape, args, (width, lane), &mut rooms.one);
         }
     }
 
     #[inline(always)]
-    fn group<T: Number, const L: usize>(
+    fn group<W: Word, const L: usize>(
         self,
-        out: &mut [u64],
+        out: &mut [W],
         shape: Shape,
-        [a, b]: [Tensor<'_>; 2],
+        [a, b]: [Tensor<'_, W>; 2],
         (width, lane): (usize, usize),
-        room: &mut Room<T, L>,
+        room: &mut Room<W::Number, L>,
     ) {
         let rows = match a.shape {
             Shape::Matrix(n, _) => n as usize,
@@ -264,7 +296,7 @@ impl Kernel {
         };
         read(&mut room.a, a, (width, lane));
         room.result.clear();
-        room.result.resize(shape.len(), [T::of(0.0); L]);
+        room.result.resize(shape.len(), [W::Number::default(); L]);
         match self {
             Kernel::Solve { transposed } => {
                 read(&mut room.b, b, (width, lane));
@@ -282,9 +314,9 @@ impl Kernel {
         }
         assert!(out.len() >= room.result.len() * width && lane + L <= width);
         for (e, x) in room.result.iter().enumerate() {
-            let mut bits = [0; L];
+            let mut bits = [W::default(); L];
             for l in 0..L {
-                bits[l] = canonical(x[l].double());
+                bits[l] = W::of(x[l]);
             }
             // SAFETY: this has just been asserted.
             unsafe { *out.as_mut_ptr().add(e * width + lane).cast() = bits };
@@ -294,31 +326,33 @@ impl Kernel {
 
 /// Copies a row. The usual lengths of blocks for tensors are known to the compiler, which then calls nothing.
 #[inline(always)]
-pub fn copy_row(to: &mut [u64], from: &[u64]) {
+pub fn copy_row<W: Word>(to: &mut [W], from: &[W]) {
     match to.len() {
         4 => to[..4].copy_from_slice(&from[..4]),
         8 => to[..8].copy_from_slice(&from[..8]),
+        16 => to[..16].copy_from_slice(&from[..16]),
         _ => to.copy_from_slice(from),
     }
 }
 
 /// Takes some lanes of a tensor, each element as one vector.
 #[inline(always)]
-fn read<T: Number, const L: usize>(into: &mut Vec<[T; L]>, from: Tensor<'_>, (width, lane): (usize, usize)) {
+fn read<W: Word, const L: usize>(into: &mut Vec<[W::Number; L]>, from: Tensor<'_, W>, (width, lane): (usize, usize)) {
     let count = from.shape.len();
-    into.resize(count, [T::of(0.0); L]);
+    into.resize(count, [W::Number::default(); L]);
     assert!(from.bits.len() >= count * width && lane + L <= width);
+    let numbers = W::numbers(from.bits);
     for (e, x) in into.iter_mut().enumerate() {
         // SAFETY: this has just been asserted.
-        *x = unsafe { *from.bits.as_ptr().add(e * width + lane).cast::<[f64; L]>() }.map(T::of);
+        *x = unsafe { *numbers.as_ptr().add(e * width + lane).cast() };
     }
 }
 
 /// The stable order of keys; NaN counts as equal to everything.
-fn sorting(order: &mut Vec<usize>, descending: bool, n: usize, key: impl Fn(usize) -> f64) {
+fn sorting<T: Number>(order: &mut Vec<usize>, descending: bool, n: usize, key: impl Fn(usize) -> T) {
     order.clear();
     order.extend(0..n);
-    let compare = |a: f64, b: f64| a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal);
+    let compare = |a: T, b: T| a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal);
     order.sort_by(|&i, &j| if descending { compare(key(j), key(i)) } else { compare(key(i), key(j)) });
 }
 
@@ -330,9 +364,9 @@ fn transpose_square<T>(x: &mut [T], n: usize) {
     }
 }
 
-fn put(
-    out: &mut [u64],
-    a: &[u64],
+fn put<W: Word>(
+    out: &mut [W],
+    a: &[W],
     map: &[u32],
     Layout { width: w, lanes: n, single }: Layout,
     written: &mut Vec<bool>,
@@ -348,11 +382,11 @@ fn put(
             continue;
         }
         for (x, &y) in row.iter_mut().zip(from) {
-            let sum = f64::from_bits(*x) + f64::from_bits(y);
-            *x = canonical(if single { sum as f32 as f64 } else { sum });
+            let sum = x.number() + y.number();
+            *x = W::of(if single { sum.rounded() } else { sum });
         }
     }
     for (e, _) in written.iter().enumerate().filter(|(_, written)| !**written) {
-        out[e * w..][..n].fill(0);
+        out[e * w..][..n].fill(W::default());
     }
 }

@@ -18,8 +18,10 @@ pub mod real;
 mod shape;
 mod single;
 mod wide;
+mod word;
 
 pub use kernel::{Kernel, Layout, NONE, Tensor, copy_row};
 pub use op::{Build, INT_LIMIT, MAX_ARITY, Op, Type};
 pub use shape::Shape;
 pub use wide::round_lanes;
+pub use word::{Word, lengthen, shorten};

@@ -7,12 +7,13 @@
 
 use crate::op::Op;
 use std::fmt::Debug;
-use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::ops::{Add, BitOr, BitXor, Div, Mul, Neg, Sub};
 
 /// Numbers of one precision. Sums, products, quotients and roots of single precision have the bits of those in double
 /// precision, rounded, since a number of double precision has more than twice as many digits.
-pub(crate) trait Number:
+pub trait Number:
     Copy
+    + Default
     + Debug
     + PartialOrd
     + Add<Output = Self>
@@ -21,19 +22,31 @@ pub(crate) trait Number:
     + Div<Output = Self>
     + Neg<Output = Self>
 {
+    /// As many bits as it has.
+    type Bits: Copy + Default + PartialEq + BitOr<Output = Self::Bits> + BitXor<Output = Self::Bits>;
+    /// Numbers in a vector of 256 bits.
+    const LANES: usize;
     /// The memory for kernels in this precision.
     fn rooms(scratch: &mut Scratch) -> &mut Rooms<Self>;
     /// Rounded.
     fn of(x: f64) -> Self;
+    /// The same number in double precision.
     fn double(self) -> f64;
-    fn bits(self) -> u64;
+    /// In single precision.
+    fn rounded(self) -> Self;
+    /// Its bits.
+    fn bits(self) -> Self::Bits;
+    /// Its magnitude.
     fn abs(self) -> Self;
+    /// Its root.
     fn sqrt(self) -> Self;
 }
 
 macro_rules! number {
-    ($number:ty, $rooms:ident) => {
+    ($number:ty, $bits:ty, $rooms:ident) => {
         impl Number for $number {
+            type Bits = $bits;
+            const LANES: usize = 32 / size_of::<$number>();
             fn rooms(scratch: &mut Scratch) -> &mut Rooms<$number> {
                 &mut scratch.$rooms
             }
@@ -46,8 +59,12 @@ macro_rules! number {
                 f64::from(self)
             }
             #[inline(always)]
-            fn bits(self) -> u64 {
-                u64::from(self.to_bits())
+            fn rounded(self) -> $number {
+                self as f32 as $number
+            }
+            #[inline(always)]
+            fn bits(self) -> $bits {
+                self.to_bits()
             }
             #[inline(always)]
             fn abs(self) -> $number {
@@ -61,8 +78,8 @@ macro_rules! number {
     };
 }
 
-number!(f64, double);
-number!(f32, single);
+number!(f64, u64, double);
+number!(f32, u32, single);
 
 /// Memory for kernels, reused between calls.
 #[derive(Clone, Debug, Default)]
@@ -70,25 +87,23 @@ pub struct Scratch {
     /// Which elements have been written.
     pub(crate) written: Vec<bool>,
     /// Operands of an operation on elements with the elements of smaller ones repeated.
-    pub spread: [Vec<u64>; 3],
-    /// A matrix that was transposed.
-    pub(crate) turned: Vec<u64>,
+    pub(crate) spread: [Vec<u64>; 3],
+    pub(crate) short_spread: [Vec<u32>; 3],
+    /// Operands and result of a kernel in single precision, in 32 bits.
+    pub(crate) short: [Vec<u32>; 3],
     double: Rooms<f64>,
     single: Rooms<f32>,
 }
 
-/// Memory for kernels in one precision, for one lane and for four.
-#[derive(Clone, Debug)]
-pub(crate) struct Rooms<T> {
-    pub one: Room<T, 1>,
+/// Memory for kernels in one precision, for one lane, for four and for eight.
+#[derive(Clone, Debug, Default)]
+pub struct Rooms<T: Number> {
+    /// A matrix that was transposed.
+    pub(crate) turned: Vec<T>,
+    pub(crate) one: Room<T, 1>,
     /// Each for every second group of lanes: factors of the few groups of a small block stay there for the next kernel.
-    pub four: [Room<T, 4>; 2],
-}
-
-impl<T: Number> Default for Rooms<T> {
-    fn default() -> Self {
-        Rooms { one: Room::default(), four: Default::default() }
-    }
+    pub(crate) four: [Room<T, 4>; 2],
+    pub(crate) eight: [Room<T, 8>; 2],
 }
 
 /// An element of so many lanes.
@@ -145,11 +160,11 @@ impl<T: Number, const L: usize> Room<T, L> {
             return false;
         }
         for i in 0..before.len() {
-            let mut other = 0;
+            let mut other = T::Bits::default();
             for l in 0..L {
-                other |= before[i][l].bits() ^ self.a[i][l].bits();
+                other = other | (before[i][l].bits() ^ self.a[i][l].bits());
             }
-            if other != 0 {
+            if other != T::Bits::default() {
                 return false;
             }
         }
@@ -176,14 +191,17 @@ impl<T: Number, const L: usize> Room<T, L> {
         let lu = &mut self.lu[..n * n];
         let mut sign = [T::of(1.0); L];
         for c in 0..n {
-            let (mut pivot, mut largest) = ([c; L], lu[c * n + c].map(T::abs));
+            // The row as a number of this precision: it is selected by the same mask as the largest element.
+            let (mut pivot, mut largest) = ([T::of(c as f64); L], lu[c * n + c].map(T::abs));
             for r in c + 1..n {
+                let row = T::of(r as f64);
                 for l in 0..L {
                     let larger = lu[r * n + c][l].abs() > largest[l];
                     largest[l] = if larger { lu[r * n + c][l].abs() } else { largest[l] };
-                    pivot[l] = if larger { r } else { pivot[l] };
+                    pivot[l] = if larger { row } else { pivot[l] };
                 }
             }
+            let pivot = pivot.map(|row| row.double() as usize);
             for l in (0..L).filter(|&l| pivot[l] != c) {
                 for j in 0..n {
                     let other = lu[pivot[l] * n + j][l];

@@ -1,19 +1,16 @@
 //! Products of matrices. Every element is the sum of its products in the order of the index, whatever is computed
 //! beside it: neighbouring lanes, or in one lane neighbouring columns.
 
-use crate::kernel::{Layout, canonical};
 use crate::linalg::Number;
-
-/// Lanes that are computed together.
-const LANES: usize = 4;
+use crate::word::Word;
 
 /// The sum of nothing, which leaves the sign of a zero that is added to it.
 const NOTHING: f64 = -0.0;
 
 /// Two matrices and what becomes of them.
-struct Product<'a> {
-    a: &'a [u64],
-    b: &'a [u64],
+struct Product<'a, T> {
+    a: &'a [T],
+    b: &'a [T],
     /// Rows of the result, terms of each sum, columns of the result.
     sizes: [usize; 3],
     /// From one row of `a` to the next, and from one column.
@@ -22,26 +19,27 @@ struct Product<'a> {
     b_steps: [usize; 2],
 }
 
-/// The product of two matrices, each transposed first if its flag says so.
+/// The product of two matrices, each transposed first if its flag says so, of so many lanes in rows of so many words.
 #[inline(always)]
-pub(crate) fn matmul<T: Number>(
-    out: &mut [u64],
-    [a, b]: [&[u64]; 2],
+pub(crate) fn matmul<W: Word>(
+    out: &mut [W],
+    operands: [&[W]; 2],
     sizes @ [m, k, n]: [usize; 3],
     (ta, tb): (bool, bool),
-    Layout { width: w, lanes, .. }: Layout,
-    turned: &mut Vec<u64>,
+    (w, lanes): (usize, usize),
+    turned: &mut Vec<W::Number>,
 ) {
+    let [a, b] = operands.map(W::numbers);
     assert!(out.len() >= m * n * w && a.len() >= m * k * w && b.len() >= k * n * w && lanes <= w);
     if k == 0 {
-        return out[..m * n * w].fill(0);
+        return out[..m * n * w].fill(W::default());
     }
     let a_steps = if ta { [w, m * w] } else { [k * w, w] };
     let b_steps = if tb { [w, k * w] } else { [n * w, w] };
     if w == 1 {
         let b = if tb && n > 1 { turn(b, [k, n], turned) } else { b };
         let product = Product { a, b, sizes, a_steps, b_steps: [n, 1] };
-        in_pieces!(m, [4, 2, 1], |i, I| in_pieces!(n, [8, 4, 2, 1], |j, J| product.columns::<T, I, J>(out, i, j)));
+        in_pieces!(m, [4, 2, 1], |i, I| in_pieces!(n, [8, 4, 2, 1], |j, J| product.columns::<W, I, J>(out, i, j)));
         return;
     }
     let mut product = Product { a, b, sizes, a_steps, b_steps };
@@ -51,33 +49,22 @@ pub(crate) fn matmul<T: Number>(
         let (a_steps, b_steps) = ([other_right, other_down], [right, down]);
         product = Product { a: b, b: a, sizes: [n, k, 1], a_steps, b_steps };
     }
+    let mut lane = 0;
+    if W::Number::LANES == 8 {
+        lane = product.vectors::<W, 8>(out, (w, lanes), lane);
+    }
+    lane = product.vectors::<W, 4>(out, (w, lanes), lane);
     let [m, _, n] = product.sizes;
-    let whole = if w % LANES == 0 { lanes.next_multiple_of(LANES) } else { lanes / LANES * LANES };
-    // Two vectors if there are as many lanes: the one comes with the other from the cache.
-    for lane in (0..whole / (2 * LANES) * (2 * LANES)).step_by(2 * LANES) {
-        in_pieces!(m, [5, 4, 3, 2, 1], |i, I| in_pieces!(n, [1], |j, J| product.lanes::<T, LANES, 2, I, J>(
-            out,
-            (i, j),
-            (w, lane)
-        )));
-    }
-    if whole % (2 * LANES) > 0 {
-        in_pieces!(m, [2, 1], |i, I| in_pieces!(n, [5, 4, 3, 2, 1], |j, J| product.lanes::<T, LANES, 1, I, J>(
-            out,
-            (i, j),
-            (w, whole - LANES)
-        )));
-    }
-    for lane in whole..lanes {
-        in_pieces!(m, [1], |i, I| in_pieces!(n, [1], |j, J| product.lanes::<T, 1, 1, I, J>(out, (i, j), (w, lane))));
+    for lane in lane..lanes {
+        in_pieces!(m, [1], |i, I| in_pieces!(n, [1], |j, J| product.lanes::<W, 1, 1, I, J>(out, (i, j), (w, lane))));
     }
 }
 
 /// A matrix of `k` rows and `n` columns that lies there column by column.
 #[inline(always)]
-fn turn<'t>(b: &[u64], [k, n]: [usize; 2], turned: &'t mut Vec<u64>) -> &'t [u64] {
+fn turn<'t, T: Number>(b: &[T], [k, n]: [usize; 2], turned: &'t mut Vec<T>) -> &'t [T] {
     turned.clear();
-    turned.resize(k * n, 0);
+    turned.resize(k * n, T::default());
     for (j, column) in b[..k * n].chunks_exact(k).enumerate() {
         column.iter().enumerate().for_each(|(p, &x)| turned[p * n + j] = x);
     }
@@ -86,19 +73,51 @@ fn turn<'t>(b: &[u64], [k, n]: [usize; 2], turned: &'t mut Vec<u64>) -> &'t [u64
 
 // Plain loops over indices: whether they become vectors must not depend on what else is inlined.
 #[allow(clippy::needless_range_loop)]
-impl Product<'_> {
+impl<T: Number> Product<'_, T> {
+    /// All that is done with whole vectors of `L` lanes, from a lane on; returns the first lane that is left. Lanes
+    /// that are not in use are computed along, if rows have room for them.
+    #[inline(always)]
+    fn vectors<W: Word<Number = T>, const L: usize>(
+        &self,
+        out: &mut [W],
+        (w, lanes): (usize, usize),
+        first: usize,
+    ) -> usize {
+        let [m, _, n] = self.sizes;
+        let count = lanes.saturating_sub(first);
+        let end = first + if w % L == 0 { count.next_multiple_of(L) } else { count / L * L };
+        let mut lane = first;
+        // Two vectors if there are as many lanes: the one comes with the other from the cache.
+        while end - lane >= 2 * L {
+            in_pieces!(m, [5, 4, 3, 2, 1], |i, I| in_pieces!(n, [1], |j, J| self.lanes::<W, L, 2, I, J>(
+                out,
+                (i, j),
+                (w, lane)
+            )));
+            lane += 2 * L;
+        }
+        if lane < end {
+            in_pieces!(m, [2, 1], |i, I| in_pieces!(n, [5, 4, 3, 2, 1], |j, J| self.lanes::<W, L, 1, I, J>(
+                out,
+                (i, j),
+                (w, lane)
+            )));
+        }
+        end
+    }
+
     /// Some rows and columns of the result of one lane: columns are beside each other in vectors.
     #[inline(always)]
-    fn columns<T: Number, const I: usize, const J: usize>(&self, out: &mut [u64], i: usize, j: usize) {
+    fn columns<W: Word<Number = T>, const I: usize, const J: usize>(&self, out: &mut [W], i: usize, j: usize) {
         let [_, k, n] = self.sizes;
         let mut sums = [[T::of(NOTHING); J]; I];
         for p in 0..k {
             // SAFETY: the matrices are as large as their sizes say, which `matmul` has asserted.
-            let y = unsafe { *self.b.as_ptr().add(j + p * self.b_steps[0]).cast::<[f64; J]>() }.map(T::of);
+            let y = unsafe { *self.b.as_ptr().add(j + p * self.b_steps[0]).cast::<[T; J]>() };
             for r in 0..I {
                 let at = (i + r) * self.a_steps[0] + p * self.a_steps[1];
                 // SAFETY: the same.
-                let x = T::of(unsafe { *self.a.as_ptr().add(at).cast::<f64>() });
+                let x = unsafe { *self.a.as_ptr().add(at) };
                 for c in 0..J {
                     sums[r][c] = sums[r][c] + x * y[c];
                 }
@@ -107,16 +126,16 @@ impl Product<'_> {
         for r in 0..I {
             let to = &mut out[(i + r) * n + j..][..J];
             for c in 0..J {
-                to[c] = canonical(sums[r][c].double());
+                to[c] = W::of(sums[r][c]);
             }
         }
     }
 
     /// Some rows and columns of the result of some lanes: `V` vectors of `L` lanes beside each other.
     #[inline(always)]
-    fn lanes<T: Number, const L: usize, const V: usize, const I: usize, const J: usize>(
+    fn lanes<W: Word<Number = T>, const L: usize, const V: usize, const I: usize, const J: usize>(
         &self,
-        out: &mut [u64],
+        out: &mut [W],
         (i, j): (usize, usize),
         (width, lane): (usize, usize),
     ) {
@@ -128,13 +147,11 @@ impl Product<'_> {
                 for r in 0..I {
                     // SAFETY: the matrices are as large as their sizes say, which `matmul` has asserted, and a row has
                     // at least `lane + V * L` words.
-                    x[r] =
-                        unsafe { *self.a.as_ptr().add(a + r * self.a_steps[0] + v * L).cast::<[f64; L]>() }.map(T::of);
+                    x[r] = unsafe { *self.a.as_ptr().add(a + r * self.a_steps[0] + v * L).cast::<[T; L]>() };
                 }
                 for c in 0..J {
                     // SAFETY: the same.
-                    let y =
-                        unsafe { *self.b.as_ptr().add(b + c * self.b_steps[1] + v * L).cast::<[f64; L]>() }.map(T::of);
+                    let y = unsafe { *self.b.as_ptr().add(b + c * self.b_steps[1] + v * L).cast::<[T; L]>() };
                     for r in 0..I {
                         for l in 0..L {
                             sums[v][r][c][l] = sums[v][r][c][l] + x[r][l] * y[l];
@@ -150,9 +167,9 @@ impl Product<'_> {
                 let to = ((i + r) * self.sizes[2] + j + c) * width + lane;
                 for v in 0..V {
                     // SAFETY: the same.
-                    let to = unsafe { &mut *out.as_mut_ptr().add(to + v * L).cast::<[u64; L]>() };
+                    let to = unsafe { &mut *out.as_mut_ptr().add(to + v * L).cast::<[W; L]>() };
                     for l in 0..L {
-                        to[l] = canonical(sums[v][r][c][l].double());
+                        to[l] = W::of(sums[v][r][c][l]);
                     }
                 }
             }

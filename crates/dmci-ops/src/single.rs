@@ -3,7 +3,8 @@
 use crate::arith::{Arith, Single, Soft};
 use crate::op::{MAX_ARITY, Op, Type, single};
 use crate::real::kernel::single as kernel;
-use crate::wide::{NAN, round_lanes};
+use crate::wide::round_lanes;
+use crate::word::{Word, lengthen, shorten};
 
 macro_rules! kernels {
     (one: $($one:ident $unary:ident)*; two: $($two:ident $binary:ident)*) => {
@@ -26,7 +27,7 @@ macro_rules! kernels {
             /// The same for many lanes: what needs a slow function comes out as NaN.
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
-            fn single_wide(self, d: &mut [u64], a: &[u64], b: &[u64]) {
+            fn single_wide<W: Word>(self, d: &mut [W], a: &[W], b: &[W]) {
                 let mut wide = Single::<crate::arith::Hard, true>::new();
                 match self {
                     $(Op::$one => each_lane(d, a, b, |x, _| kernel::$unary(&mut wide, x)),)*
@@ -57,23 +58,10 @@ kernels! {
         PowExponent pow_exponent
 }
 
-/// A real as a number of single precision.
 #[inline(always)]
-fn narrow(bits: u64) -> f32 {
-    f64::from_bits(bits) as f32
-}
-
-/// The bits of a real result.
-#[inline(always)]
-fn widened(x: f32) -> u64 {
-    if x.is_nan() { NAN } else { f64::from(x).to_bits() }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn each_lane(d: &mut [u64], a: &[u64], b: &[u64], mut f: impl FnMut(f32, f32) -> f32) {
+fn each_lane<W: Word>(d: &mut [W], a: &[W], b: &[W], mut f: impl FnMut(f32, f32) -> f32) {
     for ((d, &a), &b) in d.iter_mut().zip(a).zip(b) {
-        *d = widened(f(narrow(a), narrow(b)));
+        *d = W::of_single(f(a.single(), b.single()));
     }
 }
 
@@ -85,8 +73,8 @@ impl Op {
     }
 
     fn eval_single(self, args: [u64; MAX_ARITY]) -> u64 {
-        match self.single_scalar(narrow(args[0]), narrow(args[1])) {
-            Some(x) => widened(x),
+        match self.single_scalar(args[0].single(), args[1].single()) {
+            Some(x) => u64::of_single(x),
             None if self.result() == Type::Real => single(self.eval(args)),
             None => self.eval(args),
         }
@@ -123,18 +111,85 @@ impl Op {
         }
     }
 
-    fn single_lanes(self, d: &mut [u64], [a, b, c]: [&[u64]; MAX_ARITY]) {
+    fn single_lanes<W: Word>(self, d: &mut [W], [a, b, _]: [&[W]; MAX_ARITY]) {
+        let one = |a: W, b: W| W::of_single(self.single_scalar(a.single(), b.single()).unwrap_or(f32::NAN));
         #[cfg(target_arch = "x86_64")]
         if crate::real::has_wide_fma() {
             // SAFETY: the processor has what the function was compiled for.
             unsafe { self.single_wide(d, a, b) };
-            for (i, d) in d.iter_mut().enumerate().filter(|(_, d)| **d == NAN) {
-                *d = self.eval_single([a[i], b[i], c[i]]);
+            let nan = W::of_single(f32::NAN);
+            for (i, d) in d.iter_mut().enumerate().filter(|(_, d)| **d == nan) {
+                *d = one(a[i], b[i]);
             }
             return;
         }
-        for (i, d) in d.iter_mut().enumerate() {
-            *d = self.eval_single([a[i], b[i], c[i]]);
+        for ((d, &a), &b) in d.iter_mut().zip(a).zip(b) {
+            *d = one(a, b);
+        }
+    }
+
+    /// The values of many lanes at once, in words of 32 bits: reals of single precision, or booleans. Operands beyond
+    /// the arity are ignored but must be as long as `d`.
+    pub(crate) fn eval_short_lanes(self, d: &mut [u32], args: [&[u32]; MAX_ARITY]) {
+        if self.has_single_kernel() {
+            return self.single_lanes(d, args);
+        }
+        let [a, b, _] = args;
+        #[cfg(target_arch = "x86_64")]
+        if crate::real::has_wide_fma() {
+            #[target_feature(enable = "avx2,fma")]
+            fn wide(op: Op, d: &mut [u32], a: &[u32], b: &[u32]) -> bool {
+                op.short_simple(d, a, b)
+            }
+            // SAFETY: the processor has what the function was compiled for.
+            if !unsafe { wide(self, d, a, b) } {
+                self.lengthened_lanes(d, args);
+            }
+            return;
+        }
+        if !self.short_simple(d, a, b) {
+            self.lengthened_lanes(d, args);
+        }
+    }
+
+    /// Operations that are the same in single precision: what they give in double precision, rounded, has the same bits,
+    /// since a number of double precision has more than twice as many digits. False, and nothing done, for others.
+    #[inline(always)]
+    fn short_simple(self, d: &mut [u32], a: &[u32], b: &[u32]) -> bool {
+        match self {
+            Op::Same | Op::Stop | Op::Linear => d.copy_from_slice(a),
+            Op::Add => each_lane(d, a, b, |x, y| x + y),
+            Op::Sub => each_lane(d, a, b, |x, y| x - y),
+            Op::Mul => each_lane(d, a, b, |x, y| x * y),
+            Op::Div => each_lane(d, a, b, |x, y| x / y),
+            Op::Neg => each_lane(d, a, b, |x, _| -x),
+            Op::Sqrt | Op::Root => each_lane(d, a, b, |x, _| x.sqrt()),
+            Op::Gate | Op::Weigh => each_lane(d, a, b, |x, w| if w == 0.0 { 0.0 } else { x * w }),
+            _ => return false,
+        }
+        true
+    }
+
+    /// In words of 64 bits, and back.
+    fn lengthened_lanes(self, d: &mut [u32], args: [&[u32]; MAX_ARITY]) {
+        /// Words that are worked on together.
+        const PART: usize = 64;
+        let (mut long, mut result) = ([[0u64; PART]; MAX_ARITY], [0u64; PART]);
+        for (part, d) in d.chunks_mut(PART).enumerate() {
+            let n = d.len();
+            for ((long, short), ty) in long.iter_mut().zip(args).zip(self.operands()) {
+                let short = &short[part * PART..][..n];
+                match ty {
+                    Type::Real => lengthen(&mut long[..n], short),
+                    _ => long.iter_mut().zip(short).for_each(|(long, &bits)| *long = bits.into()),
+                }
+            }
+            let [a, b, c] = &long;
+            self.eval_lanes_in(true, &mut result[..n], [&a[..n], &b[..n], &c[..n]]);
+            match self.result() {
+                Type::Real => shorten(d, &result[..n]),
+                _ => d.iter_mut().zip(&result).for_each(|(d, &bits)| *d = bits as u32),
+            }
         }
     }
 }
