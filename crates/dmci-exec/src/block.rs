@@ -1,13 +1,16 @@
 //! The block interpreter: lanes in blocks, each step a loop over the block.
 
-use crate::loops::LoopSpace;
+use crate::loops::{LoopSpace, all_stayed};
 use crate::native::{Compiled, NativeSpace};
 use crate::number::Number;
 use crate::plan::{Plan, Slot, Step, TensorKind, TensorStep};
+use crate::short;
+use crate::words::Words;
 use dmci_ops::linalg::Scratch;
 use dmci_ops::op::canonical;
 use dmci_ops::{Layout, Tensor, Word, copy_row, round_lanes};
 use std::cell::RefCell;
+use std::sync::Mutex;
 
 /// Lanes that are worked on together: few enough that the live rows stay in cache.
 const BLOCK: usize = 256;
@@ -129,7 +132,9 @@ pub struct Results {
 /// Memory of a thread, used again.
 #[derive(Default)]
 pub(crate) struct Workspace {
-    rows: Vec<u64>,
+    pub rows: Vec<u64>,
+    /// Rows of 32 bits.
+    pub short: Words,
     pub loops: Vec<LoopSpace>,
     /// Lanes that have left the path before a loop.
     pub left: Vec<u32>,
@@ -164,10 +169,12 @@ impl Plan {
         results.outputs.clear();
         results.outputs.resize(which.len() * self.outputs, 0);
         let cached = (BLOCK_WORDS / self.footprint().max(1)).next_power_of_two().clamp(16, BLOCK);
-        let code = self.code_for(which.len());
+        let is_short = self.has_short_rows();
+        let code = if is_short { None } else { self.code_for(which.len()) };
         // Code has blocks of its own inside of these.
         let most = if code.is_some() { BLOCK } else { cached };
         let width = match which.len() {
+            lanes if is_short => short::width(lanes),
             1 if self.dense => 1,
             lanes => most.min(lanes.next_multiple_of(4).max(4)),
         };
@@ -176,6 +183,9 @@ impl Plan {
             WORKSPACE.with_borrow_mut(|workspace| {
                 if let Some(code) = code {
                     return self.run_listed(code, workspace, which, leaves, outputs, failed);
+                }
+                if is_short {
+                    return self.run_short_listed(workspace, which, leaves, outputs, failed);
                 }
                 let rows = self.slots * width;
                 if workspace.rows.len() < rows {
@@ -327,6 +337,15 @@ impl Plan {
                 }
             }
         }
+    }
+}
+
+/// Notes the guards that lanes failed, if any did.
+pub(crate) fn note_left(marks: &[u32], first: usize, left: &Mutex<Vec<(u32, usize)>>) {
+    if !all_stayed(marks) {
+        let gone = marks.iter().enumerate().filter(|m| *m.1 != STAYED);
+        let mut left = left.lock().unwrap_or_else(|e| e.into_inner());
+        left.extend(gone.map(|(lane, &guard)| (guard, first + lane)));
     }
 }
 

@@ -10,6 +10,7 @@ mod number;
 mod pace;
 mod plan;
 mod share;
+mod short;
 mod stage;
 mod sum;
 mod target;

@@ -96,12 +96,16 @@ impl Plan {
 
     pub(crate) fn run_all<L: Leaves>(
         &self,
-        _: usize,
-        _: &L,
-        _: usize,
-        _: &mut Target<'_, L::Number>,
-        _: &Mutex<Vec<(u32, usize)>>,
+        lanes: usize,
+        leaves: &L,
+        threads: usize,
+        target: &mut Target<'_, L::Number>,
+        left: &Mutex<Vec<(u32, usize)>>,
     ) -> bool {
-        false
+        let short = self.has_short_rows();
+        if short {
+            self.run_all_short(lanes, leaves, threads, target, left);
+        }
+        short
     }
 }

@@ -3,6 +3,7 @@
 use crate::loops::Steady;
 use crate::native::Native;
 use crate::pace::Pace;
+use crate::short::can_be_short;
 use dmci_ops::{Kernel, MAX_ARITY, Op, Shape, Type};
 use dmci_tape::{LoopKind, Node, NodeId, Tape};
 use rustc_hash::FxHashMap;
@@ -116,6 +117,8 @@ pub struct Plan {
     /// Whether nearly all of them are done by kernels on tensors.
     pub(crate) dense: bool,
     pub(crate) single: bool,
+    /// Whether it can be run with rows of 32 bits, and gains by it.
+    pub(crate) short: bool,
     pub(crate) native: Native,
     pub(crate) pace: Pace,
 }
@@ -408,6 +411,7 @@ impl<'a> Planner<'a> {
         Plan {
             work: steps.len() + tensors + loops,
             dense: tensors > DENSE * scalars + loops,
+            short: self.tape.single && can_be_short(&steps, &self.tensors, self.slots.used as usize),
             steps,
             tensors: self.tensors,
             loops: self.loops,

@@ -31,6 +31,13 @@ impl Words {
         self
     }
 
+    /// Room for so many words of 32 bits.
+    pub fn ensure_short(&mut self, words: usize) -> &mut [u32] {
+        let long = self.ensure(words.div_ceil(2));
+        // SAFETY: a word is two of 32 bits, and all bits are one.
+        unsafe { std::slice::from_raw_parts_mut(long.as_mut_ptr().cast(), words) }
+    }
+
     #[cold]
     fn grow(&mut self, words: usize) {
         let before = self.len();

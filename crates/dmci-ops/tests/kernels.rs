@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use dmci_ops::linalg::Scratch;
-use dmci_ops::{Kernel, Layout, Shape, Tensor, real};
+use dmci_ops::{Kernel, Layout, Op, Shape, Tensor, Type, Word, lengthen, real, shorten};
 use std::cell::RefCell;
 
 /// One matrix, row by row.
@@ -113,26 +113,41 @@ thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
-/// Runs a kernel over lanes in rows of so many words and compares every lane with its definition.
+/// Runs a kernel over lanes in rows of so many words and compares every lane with its definition: in words of 64 bits,
+/// and in single precision in words of 32 bits too.
 fn compare(kernel: Kernel, shape: Shape, args: [(&[Matrix], Shape); 2], single: bool, want: impl Fn(usize) -> Matrix) {
-    for (width, lanes) in [(1, 1), (4, 1), (4, 3), (4, 4), (6, 5), (8, 7), (16, 9)] {
-        let rows = |of: &[Matrix], elements: usize| {
-            let mut words = vec![0u64; elements * width];
-            for lane in 0..lanes {
-                (0..elements).for_each(|e| words[e * width + lane] = of[lane][e].to_bits());
-            }
-            words
-        };
-        let operands = args.map(|(of, shape)| (rows(of, shape.len()), shape));
-        let tensors = [0, 1].map(|k| Tensor { bits: &operands[k].0, shape: operands[k].1 });
-        let mut out = vec![u64::MAX; shape.len() * width];
-        let layout = Layout { width, lanes, single };
-        SCRATCH.with_borrow_mut(|scratch| kernel.run(&mut out, shape, tensors, &[], layout, scratch));
-        for lane in 0..lanes {
-            let ours: Vec<u64> = (0..shape.len()).map(|e| out[e * width + lane]).collect();
-            let theirs: Vec<u64> = want(lane).into_iter().map(bits).collect();
-            assert_eq!(ours, theirs, "{kernel:?}, lane {lane} of {lanes} in rows of {width}, single {single}");
+    let layouts = [(1, 1), (4, 1), (4, 3), (4, 4), (6, 5), (8, 7), (8, 8), (12, 9), (16, 9)];
+    for layout in layouts.map(|(width, lanes)| Layout { width, lanes, single }) {
+        compare_words::<u64>(kernel, shape, args, layout, &want);
+        if single {
+            compare_words::<u32>(kernel, shape, args, layout, &want);
         }
+    }
+}
+
+fn compare_words<W: Word>(
+    kernel: Kernel,
+    shape: Shape,
+    args: [(&[Matrix], Shape); 2],
+    layout: Layout,
+    want: impl Fn(usize) -> Matrix,
+) {
+    let Layout { width, lanes, .. } = layout;
+    let rows = |of: &[Matrix], elements: usize| {
+        let mut words = vec![W::default(); elements * width];
+        for lane in 0..lanes {
+            (0..elements).for_each(|e| words[e * width + lane] = W::of_real(of[lane][e].to_bits()));
+        }
+        words
+    };
+    let operands = args.map(|(of, shape)| (rows(of, shape.len()), shape));
+    let tensors = [0, 1].map(|k| Tensor { bits: &operands[k].0, shape: operands[k].1 });
+    let mut out = vec![W::of_single(f32::NAN); shape.len() * width];
+    SCRATCH.with_borrow_mut(|scratch| kernel.run(&mut out, shape, tensors, &[], layout, scratch));
+    for lane in 0..lanes {
+        let ours: Vec<u64> = (0..shape.len()).map(|e| out[e * width + lane].into()).collect();
+        let theirs: Vec<u64> = want(lane).into_iter().map(|x| W::of_real(bits(x)).into()).collect();
+        assert_eq!(ours, theirs, "{kernel:?}, lane {lane}, {layout:?}, words of {} bytes", size_of::<W>());
     }
 }
 
@@ -208,5 +223,41 @@ fn cofactors_are_determinants_of_minors() {
             };
             (0..n * n).map(cofactor).collect()
         });
+    }
+}
+
+#[test]
+fn operations_have_the_same_bits_in_words_of_32_bits() {
+    let mut seed = 4;
+    let kinds = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e-40, -1e-45, 3e38, 0.0, -0.0, 1.0, -1.0, 0.5, 2.0];
+    // More than are worked on together, so that the last part is a short one.
+    let mut column = |turn: usize| -> Vec<u64> {
+        let real = |i: usize| if i % 3 == 0 { kinds[(i / 3 + i / 36 * turn) % 12] } else { 3.0 * number(&mut seed) };
+        (0..1000).map(real).map(|x| bits(x as f32 as f64)).collect()
+    };
+    let reals = [column(1), column(5), column(7)];
+    let short = reals.each_ref().map(|long| {
+        let mut short = vec![0u32; long.len()];
+        shorten(&mut short, long);
+        short
+    });
+    let booleans = [0, 1, 2].map(|k| (0..1000).map(|i| (i >> k & 1) as u64).collect::<Vec<u64>>());
+    let short_booleans = booleans.each_ref().map(|list| list.iter().map(|&b| b as u32).collect::<Vec<u32>>());
+    let has_integers = |op: &Op| op.operands().contains(&Type::Int) || op.result() == Type::Int;
+    for &op in Op::ALL.iter().filter(|op| !has_integers(op)) {
+        let is_real = |k: usize| op.operands().get(k) != Some(&Type::Bool);
+        let (mut long_result, mut short_result) = (vec![0u64; 1000], vec![0u32; 1000]);
+        let args = [0, 1, 2].map(|k| if is_real(k) { &reals[k][..] } else { &booleans[k] });
+        u64::eval_lanes(op, true, &mut long_result, args);
+        let args = [0, 1, 2].map(|k| if is_real(k) { &short[k][..] } else { &short_booleans[k] });
+        u32::eval_lanes(op, true, &mut short_result, args);
+        let mut found = vec![0u64; 1000];
+        match op.result() {
+            Type::Real => lengthen(&mut found, &short_result),
+            _ => found.iter_mut().zip(&short_result).for_each(|(to, &bits)| *to = bits.into()),
+        }
+        let other = (0..1000).find(|&i| found[i] != long_result[i]);
+        let operands = other.map(|i| reals.each_ref().map(|list| f64::from_bits(list[i])));
+        assert_eq!(operands, None, "{op:?}");
     }
 }

@@ -5,8 +5,7 @@ use super::emit::MOST_LISTS;
 use super::encode::Vectors;
 use super::lists::{Direct, Lists};
 use super::lower::has_kernel;
-use crate::block::{Frame, Leaves, STAYED, WORKSPACE, Which, Workspace};
-use crate::loops::all_stayed;
+use crate::block::{Frame, Leaves, STAYED, WORKSPACE, Which, Workspace, note_left};
 use crate::number::Number;
 use crate::plan::{Code, LoopStep, Plan, Step};
 use crate::target::Target;
@@ -251,6 +250,10 @@ impl Plan {
         target: &mut Target<'_, L::Number>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) -> bool {
+        if self.has_short_rows() {
+            self.run_all_short(lanes, leaves, threads, target, left);
+            return true;
+        }
         let mut lists: Lists<'_, L::Number> = [&[]; MOST_LISTS];
         if lanes > FEW
             && (self.native.direct[L::Number::SINGLE as usize].get().is_some() || self.pays(lanes))
@@ -313,13 +316,4 @@ impl Plan {
 enum Way<'a, N> {
     Rows(&'a Compiled),
     Lists(&'a Direct, &'a [&'a [N]]),
-}
-
-/// Notes the guards that lanes failed, if any did.
-pub(super) fn note_left(marks: &[u32], first: usize, left: &Mutex<Vec<(u32, usize)>>) {
-    if !all_stayed(marks) {
-        let gone = marks.iter().enumerate().filter(|m| *m.1 != STAYED);
-        let mut left = left.lock().unwrap_or_else(|e| e.into_inner());
-        left.extend(gone.map(|(lane, &guard)| (guard, first + lane)));
-    }
 }
