@@ -39,7 +39,14 @@ pub(crate) fn matmul<W: Word>(
     if w == 1 {
         let b = if tb && n > 1 { turn(b, [k, n], turned) } else { b };
         let product = Product { a, b, sizes, a_steps, b_steps: [n, 1] };
-        in_pieces!(m, [4, 2, 1], |i, I| in_pieces!(n, [8, 4, 2, 1], |j, J| product.columns::<W, I, J>(out, i, j)));
+        if W::Number::LANES == 8 {
+            // Eight columns are one vector, so there are registers for more rows, whose sums do not wait for each other.
+            in_pieces!(m, [10, 5, 4, 2, 1], |i, I| {
+                in_pieces!(n, [8, 4, 2, 1], |j, J| product.columns::<W, I, J>(out, i, j));
+            });
+        } else {
+            in_pieces!(m, [4, 2, 1], |i, I| in_pieces!(n, [8, 4, 2, 1], |j, J| product.columns::<W, I, J>(out, i, j)));
+        }
         return;
     }
     let mut product = Product { a, b, sizes, a_steps, b_steps };

@@ -232,7 +232,8 @@ fn operations_have_the_same_bits_in_words_of_32_bits() {
     let kinds = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e-40, -1e-45, 3e38, 0.0, -0.0, 1.0, -1.0, 0.5, 2.0];
     // More than are worked on together, so that the last part is a short one.
     let mut column = |turn: usize| -> Vec<u64> {
-        let real = |i: usize| if i % 3 == 0 { kinds[(i / 3 + i / 36 * turn) % 12] } else { 3.0 * number(&mut seed) };
+        let real =
+            |i: usize| if i.is_multiple_of(3) { kinds[(i / 3 + i / 36 * turn) % 12] } else { 3.0 * number(&mut seed) };
         (0..1000).map(real).map(|x| bits(x as f32 as f64)).collect()
     };
     let reals = [column(1), column(5), column(7)];
