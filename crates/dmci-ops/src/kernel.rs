@@ -328,6 +328,7 @@ impl Kernel {
 #[inline(always)]
 pub fn copy_row<W: Word>(to: &mut [W], from: &[W]) {
     match to.len() {
+        1 => to[0] = from[0],
         4 => to[..4].copy_from_slice(&from[..4]),
         8 => to[..8].copy_from_slice(&from[..8]),
         16 => to[..16].copy_from_slice(&from[..16]),
