@@ -304,8 +304,7 @@ impl Model {
         columns: &[Column<N>],
         want: Want,
     ) -> Result<(), Report> {
-        let rows = self.check(params, columns)?;
-        let sets = params.len().checked_div(self.numbers).unwrap_or(1);
+        let (sets, rows) = self.check(params, columns)?;
         Call::new(self, batch, params, columns, Lanes { sets, rows, paired: false }, want).run();
         Ok(())
     }
@@ -318,8 +317,8 @@ impl Model {
         columns: &[Column<N>],
         want: Want,
     ) -> Result<(), Report> {
-        let sets = params.len().checked_div(self.numbers).unwrap_or(1);
-        let rows = if columns.is_empty() { sets } else { self.check(params, columns)? };
+        let (sets, rows) = self.check(params, columns)?;
+        let rows = if columns.is_empty() { sets } else { rows };
         if sets != rows {
             let message = format!("{rows} rows for {sets} parameter sets");
             return Err(Report::of(*Diagnostic::error("E0910", message)));
@@ -333,10 +332,12 @@ impl Model {
         Choices::new(self.options.run.soft, self.options.run.seed)
     }
 
-    fn check<N: Number>(&self, params: &[N], columns: &[Column<N>]) -> Result<usize, Report> {
+    /// How many sets of parameters there are, and how many rows.
+    fn check<N: Number>(&self, params: &[N], columns: &[Column<N>]) -> Result<(usize, usize), Report> {
         let wrong = |message: String| Report::of(*Diagnostic::error("E0910", message));
         // Without parameters only no number at all fits.
-        if !params.len().is_multiple_of(self.numbers) {
+        let sets = params.len().checked_div(self.numbers).unwrap_or(1);
+        if sets * self.numbers != params.len() {
             let message = format!("{} numbers do not fill sets of {} parameters", params.len(), self.numbers);
             return Err(wrong(message));
         }
@@ -355,7 +356,7 @@ impl Model {
         let rows = columns.first().map_or(1, Column::len);
         match columns.iter().zip(&self.inputs).find(|(c, _)| c.len() != rows) {
             Some((c, name)) => Err(wrong(format!("column {name} has {} rows, not {rows}", c.len()))),
-            None => Ok(rows),
+            None => Ok((sets, rows)),
         }
     }
 }

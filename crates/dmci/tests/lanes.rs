@@ -288,3 +288,23 @@ fn sorting_traced_numbers_is_one_operation() {
     let (value, _) = alone(&program, &["a"], bindings, Numerics::default());
     assert_eq!(bits(&batch.values), bits(&[1.0, value]));
 }
+/// Numbers that do not fit are errors, in pairs as well as in products.
+#[test]
+fn lists_that_do_not_fit_are_errors() {
+    let model = Model::new(Program::new("(* a b x)"), &["a", "b"], &["x"], ModelOptions::default());
+    let column = |n: usize| Column::Reals(vec![1.0; n]);
+    let cases: [(&[f64], &[Column], &str); 5] = [
+        (&[1.0; 3], &[column(1)], "3 numbers do not fill sets of 2 parameters"),
+        (&[1.0; 4], &[column(3)], "3 rows for 2 parameter sets"),
+        (&[1.0; 4], &[], "0 columns for 1 inputs"),
+        (&[1.0; 4], &[column(2), column(2)], "2 columns for 1 inputs"),
+        (&[], &[column(2)], "2 rows for 0 parameter sets"),
+    ];
+    for (params, columns, expected) in cases {
+        let report = model.evaluate_pairs_into(&mut Batch::default(), params, columns, Want::Values).unwrap_err();
+        assert_eq!((report.diagnostics[0].code, &*report.diagnostics[0].message), ("E0910", expected));
+    }
+    let without = Model::new(Program::new("(* 2 x)"), &[], &["x"], ModelOptions::default());
+    assert!(without.evaluate(&[1.0], &[column(1)], Want::Values).is_err());
+    assert_eq!(without.evaluate::<f64>(&[], &[column(2)], Want::Values).unwrap().values, [2.0, 2.0]);
+}
