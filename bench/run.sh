@@ -1,8 +1,8 @@
 #!/bin/sh
 # Times models over lanes beside other libraries, in turns, in one go.
 #
-#   bench/run.sh [--quick|--full] [--peers jax,casadi,torch,drjit] [--only NAME] [--single] [--shared] [--values]
-#                [--threads N] [--publish]
+#   bench/run.sh [--quick|--full] [--million] [--peers jax,casadi,torch,drjit] [--only NAME] [--single] [--shared]
+#                [--values] [--threads N] [--publish]
 #   bench/run.sh growth [--lanes N]     time and memory by the number of steps
 #   bench/run.sh models [--models N]    many different models, on one thread and on two
 #   bench/run.sh report                 the page, picture and table anew, from the records

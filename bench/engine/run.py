@@ -30,7 +30,8 @@ def arguments():
     parser.add_argument("root", help="the folder of the project")
     parser.add_argument("--peers", default="jax", help="some of jax,casadi,torch,drjit")
     parser.add_argument("--quick", action="store_true", help="fewer programs, batches and rounds")
-    parser.add_argument("--full", action="store_true", help="more forms of programs in JAX, a million lanes")
+    parser.add_argument("--full", action="store_true", help="more forms of programs in JAX, and --million")
+    parser.add_argument("--million", action="store_true", help="a million lanes too")
     parser.add_argument("--only", default="", metavar="NAME", help="programs whose name starts so")
     parser.add_argument("--single", action="store_true", help="single precision")
     parser.add_argument("--shared", action="store_true", help="parameters shared by all lanes, summed gradients")
@@ -164,7 +165,7 @@ def main():
     if ARGS.threads == 1:
         # One core for all: they run in turns.
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    batches = [1, 64, 1024, 65536] + ([1 << 20] if ARGS.full else [])
+    batches = [1, 64, 1024, 65536] + ([1 << 20] if ARGS.full or ARGS.million else [])
     rounds, seconds = (5, 0.03) if ARGS.quick else (7, 0.06)
     options = {"single": ARGS.single, "shared": ARGS.shared, "threads": ARGS.threads}
     ours = Ours(ARGS.runner, MODELS, tempfile.mkdtemp(), **options)
