@@ -1,7 +1,16 @@
 //! What lists of lanes hold.
 
+/// Machine code and memory depend on there being no other numbers.
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f64 {}
+    impl Sealed for f32 {}
+}
+
 /// A number of double or single precision.
-pub trait Number: Copy + std::fmt::Debug + Default + PartialEq + Into<f64> + Send + Sync + 'static {
+pub trait Number:
+    sealed::Sealed + Copy + std::fmt::Debug + Default + PartialEq + Into<f64> + Send + Sync + 'static
+{
     /// Whether it is of single precision.
     const SINGLE: bool;
 

@@ -5,8 +5,15 @@ use crate::op::{MAX_ARITY, Op};
 #[cfg(target_arch = "x86_64")]
 use crate::real::has_wide_fma;
 
+/// Any bits must be a number, as they are with these.
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for u64 {}
+    impl Sealed for u32 {}
+}
+
 /// A real, or something else in its bits.
-pub trait Word: Copy + Default + PartialEq + Into<u64> + 'static {
+pub trait Word: sealed::Sealed + Copy + Default + PartialEq + Into<u64> + 'static {
     /// Reals as numbers.
     type Number: Number;
 

@@ -108,6 +108,14 @@ fn refill<N: Number>(list: &mut Vec<N>, len: usize) {
     list.resize(len, N::rounded(f64::NAN));
 }
 
+/// Where results go; lists of what is not wanted are empty.
+fn target<'t, N: Number>(model: &Model, [values, gradients, hessians]: [&'t mut Vec<N>; 3]) -> Target<'t, N> {
+    let (outputs, n) = (model.options.outputs, model.numbers);
+    let width = |list: &Vec<N>, width: usize| if list.is_empty() { 0 } else { width };
+    let (first, second) = (width(gradients, outputs * n), width(hessians, outputs * n * n));
+    Target::new([(values, outputs), (gradients, first), (hessians, second)])
+}
+
 impl<'a, N: Number> Call<'a, N> {
     pub fn new(
         model: &'a Model,
@@ -227,7 +235,7 @@ impl<'a, N: Number> Call<'a, N> {
     /// on it.
     fn run_again(&mut self) -> bool {
         let (model, params, columns, lanes) = (self.model, self.params, self.columns, &self.lanes);
-        let (outputs, n, count) = (model.options.outputs, model.numbers, lanes.count());
+        let (n, count) = (model.numbers, lanes.count());
         let Batch { values, gradients, hessians, paths, work, .. } = &mut *self.batch;
         let Work { start, places, row_bits, row_starts, .. } = &mut *work;
         let Some((of, changes, _, path)) = start else { return false };
@@ -235,9 +243,7 @@ impl<'a, N: Number> Call<'a, N> {
         if !is_plain || (*of, *changes) != (model.id, model.changes.load(Ordering::Acquire)) {
             return false;
         }
-        let [first, second] = [gradients.is_empty(), hessians.is_empty()].map(|empty| !empty as usize);
-        let mut target =
-            Target::new([(values, outputs), (gradients, first * outputs * n), (hessians, second * outputs * n * n)]);
+        let mut target = target(model, [values, gradients, hessians]);
         let plan = path.plan(self.want, lanes);
         let done = if count == 1 {
             let numbers = (0..n + columns.len()).map(|leaf| match leaf.checked_sub(n).map(|input| &columns[input]) {
@@ -275,13 +281,10 @@ impl<'a, N: Number> Call<'a, N> {
         }
         let plan = path.plan(self.want, &lanes);
         let Batch { values, gradients, hessians, paths, work, .. } = &mut *self.batch;
-        let (outputs, n) = (model.options.outputs, model.numbers);
-        let [first, second] = [gradients.is_empty(), hessians.is_empty()].map(|empty| !empty as usize);
-        let mut target =
-            Target::new([(values, outputs), (gradients, first * outputs * n), (hessians, second * outputs * n * n)]);
+        let mut target = target(model, [values, gradients, hessians]);
         let source = Source {
             params: self.params,
-            numbers: n,
+            numbers: model.numbers,
             columns: self.columns,
             lanes,
             places: &work.places,
