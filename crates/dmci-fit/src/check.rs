@@ -14,17 +14,17 @@ impl Problem {
     /// Says what is wrong if a search cannot start: rows that fail or are not finite.
     pub fn check_start(&self) -> Result<(), Report> {
         // One row first, then some: a program that always fails must not be walked for each of them.
-        if self.check_groups(|rows| &rows[..1]).is_err() {
-            self.check_groups(|rows| &rows[..rows.len().min(SOME)])?;
+        if self.check_groups(Want::Values, |rows| &rows[..1]).is_err() {
+            self.check_groups(Want::Gradients, |rows| &rows[..rows.len().min(SOME)])?;
         }
         let known = self.known(&self.start)?;
         if known.evaluation.is_finite() && known.predictions.iter().all(|y| y.is_finite()) {
             return Ok(());
         }
-        self.check_groups(|rows| rows)
+        self.check_groups(Want::Gradients, |rows| rows)
     }
 
-    fn check_groups(&self, choose: impl Fn(&[usize]) -> &[usize]) -> Result<(), Report> {
+    fn check_groups(&self, want: Want, choose: impl Fn(&[usize]) -> &[usize]) -> Result<(), Report> {
         for group in 0..self.layout.groups {
             let rows: Vec<usize> = (0..self.training.len()).filter(|&r| self.training.group[r] == group).collect();
             if rows.is_empty() {
@@ -33,7 +33,7 @@ impl Problem {
             let rows = choose(&rows);
             let values = self.layout.values(&self.start, group);
             let columns: Vec<Column> = self.training.columns.iter().map(|c| select(c, rows)).collect();
-            let batch = self.model.evaluate(&values, &columns, Want::Gradients)?;
+            let batch = self.model.evaluate(&values, &columns, want)?;
             self.check_failures(&batch, rows)?;
             self.check_finite(&batch, rows)?;
         }

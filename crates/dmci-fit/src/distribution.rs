@@ -43,16 +43,15 @@ fn solve(tail: f64, near: f64, beyond: impl Fn(f64) -> f64, density: impl Fn(f64
             high = t
         }
         let newton = t - excess / density(t);
-        let next = match newton {
+        // Each step squares what is wrong, so that after this one rounding is left.
+        if (newton - t).abs() <= 1e-9 * t.max(0.25) {
+            return newton;
+        }
+        t = match newton {
             next if next >= low && next <= high => next,
             _ if high == f64::INFINITY => 2.0 * t.max(0.5),
             _ => 0.5 * (low + high),
         };
-        // What is left is rounding.
-        if (next - t).abs() <= 4.0 * f64::EPSILON * t.max(0.25) {
-            return next;
-        }
-        t = next;
     }
     t
 }

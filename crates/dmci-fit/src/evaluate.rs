@@ -428,22 +428,24 @@ impl Problem {
         let mut work = Work::default();
         let point: Points = std::iter::once(raw).collect();
         self.lanes(point.all(), rows, Need::Loss, &mut work, &mut Vec::new())?;
-        Ok(self.predictions_of(&work, rows))
+        let mut list = Vec::new();
+        self.predictions_into(&work, rows, &mut list);
+        Ok(list)
     }
 
     /// The predictions among the results of one point.
-    pub(crate) fn predictions_of(&self, work: &Work, rows: &Rows) -> Vec<f64> {
+    pub(crate) fn predictions_into(&self, work: &Work, rows: &Rows, list: &mut Vec<f64>) {
         let values = if self.layout.groups == 1 { &work.batch.values } else { &work.values };
         let (outputs, targets) = (self.outputs, self.targets.len());
-        let mut list: Vec<f64> = match outputs == targets {
-            true => values.clone(),
-            false => values.chunks(outputs).flat_map(|row| &row[..targets]).copied().collect(),
-        };
+        list.clear();
+        match outputs == targets {
+            true => list.extend_from_slice(values),
+            false => list.extend(values.chunks(outputs).flat_map(|row| &row[..targets])),
+        }
         if self.loss == Loss::Binomial {
             // What is measured are successes; what the program gives is their probability.
             list.iter_mut().enumerate().for_each(|(cell, p)| *p *= rows.trials[cell / targets]);
         }
-        list
     }
 }
 

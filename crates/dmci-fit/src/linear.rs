@@ -3,6 +3,13 @@
 //! Matrices are slices, row by row.
 
 use dmci_ops::real::sqrt;
+use smallvec::{SmallVec, smallvec};
+
+/// A number for each parameter. Most models have few: searches make a dozen of these for each step.
+pub type Vector = SmallVec<[f64; 8]>;
+
+/// A number for each pair of parameters.
+pub type Square = SmallVec<[f64; 36]>;
 
 /// The product of two vectors: four sums beside each other, so that none waits for the one before.
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -32,13 +39,13 @@ pub fn length(vector: &[f64]) -> f64 {
 }
 
 /// The numbers of a vector, each in its unit.
-pub fn scaled(vector: &[f64], units: &[f64]) -> Vec<f64> {
+pub fn scaled(vector: &[f64], units: &[f64]) -> Vector {
     vector.iter().zip(units).map(|(x, u)| x * u).collect()
 }
 
 /// The lengths of the columns of a matrix with so many of them.
-pub fn column_lengths(matrix: &[f64], n: usize) -> Vec<f64> {
-    let mut squares = vec![0.0; n];
+pub fn column_lengths(matrix: &[f64], n: usize) -> Vector {
+    let mut squares: Vector = smallvec![0.0; n];
     for row in matrix.chunks_exact(n.max(1)) {
         squares.iter_mut().zip(row).for_each(|(sum, x)| *sum += x * x);
     }
@@ -51,11 +58,11 @@ pub fn column_lengths(matrix: &[f64], n: usize) -> Vec<f64> {
 #[derive(Clone, Debug)]
 pub struct Factored {
     /// The upper triangle, `n` by `n`.
-    pub r: Vec<f64>,
+    pub r: Square,
     /// Column `j` of `R` belongs to column `order[j]` of the matrix.
-    pub order: Vec<usize>,
+    pub order: SmallVec<[usize; 8]>,
     /// The first `n` elements of `Q'` times the right-hand side.
-    pub rotated: Vec<f64>,
+    pub rotated: Vector,
     n: usize,
 }
 
@@ -63,60 +70,70 @@ pub struct Factored {
 #[derive(Clone, Debug)]
 pub struct Damped {
     /// The solution.
-    pub x: Vec<f64>,
+    pub x: Vector,
     /// The triangle `S` with `S' S = P' (A' A + D D) P`.
-    s: Vec<f64>,
+    s: Square,
 }
 
 impl Factored {
-    /// Factors a matrix with `n` columns together with a right-hand side of as many rows.
-    pub fn new(matrix: &[f64], right: &[f64], n: usize) -> Factored {
+    /// Factors a matrix with `n` columns together with a right-hand side of as many rows; `columns` is memory for it.
+    pub fn new(matrix: &[f64], right: &[f64], n: usize, columns: &mut Vec<f64>) -> Factored {
         let rows = right.len();
         // Column by column: Householder vectors are columns. The right-hand side is the last one.
-        let mut columns = vec![0.0; (n + 1) * rows];
+        columns.clear();
+        columns.resize((n + 1) * rows, 0.0);
         for (i, row) in matrix.chunks_exact(n.max(1)).enumerate() {
             row.iter().enumerate().for_each(|(j, x)| columns[j * rows + i] = *x);
         }
         columns[n * rows..].copy_from_slice(right);
-        let mut order: Vec<usize> = (0..n).collect();
-        let mut r = vec![0.0; n * n];
+        let mut order: SmallVec<[usize; 8]> = (0..n).collect();
+        let mut r: Square = smallvec![0.0; n * n];
+        // The lengths of columns, of what is left of them.
+        let mut lengths: Vector = columns[..n * rows].chunks_exact(rows.max(1)).map(length).collect();
         for k in 0..n.min(rows) {
-            let rest = |columns: &[f64], j: usize| length(&columns[j * rows + k..(j + 1) * rows]);
-            let longest = |best: (usize, f64), this: (usize, f64)| if this.1 > best.1 { this } else { best };
-            let (pivot, norm) = (k..n).map(|j| (j, rest(&columns, j))).fold((k, -1.0), longest);
+            let longest = |best: usize, this: usize| if lengths[this] > lengths[best] { this } else { best };
+            let pivot = (k + 1..n).fold(k, longest);
             if pivot != k {
-                (0..rows).for_each(|i| columns.swap(k * rows + i, pivot * rows + i));
+                let (before, after) = columns.split_at_mut(pivot * rows);
+                before[k * rows..(k + 1) * rows].swap_with_slice(&mut after[..rows]);
                 order.swap(k, pivot);
+                lengths.swap(k, pivot);
                 (0..k).for_each(|i| r.swap(i * n + k, i * n + pivot));
             }
-            let norm = if norm < 0.0 { rest(&columns, k) } else { norm };
+            let norm = lengths[k];
             if norm == 0.0 || !norm.is_finite() {
                 continue;
             }
             let (before, after) = columns.split_at_mut((k + 1) * rows);
             let v = &mut before[k * rows + k..];
-            let alpha = if v[0] > 0.0 { -norm } else { norm };
-            v.iter_mut().for_each(|x| *x /= norm);
-            v[0] -= alpha / norm;
-            let size = dot(v, v);
-            for column in after.chunks_exact_mut(rows) {
-                let x = &mut column[k..];
-                let factor = 2.0 * dot(v, x) / size;
-                x.iter_mut().zip(&*v).for_each(|(x, v)| *x -= factor * v);
+            let mut reflected = if v[0] > 0.0 { -norm } else { norm };
+            r[k * n + k] = reflected;
+            if !SAFE_SQUARES.contains(&(norm * norm)) {
+                v.iter_mut().for_each(|x| *x /= norm);
+                reflected /= norm;
             }
-            r[k * n + k] = alpha;
-            for j in k + 1..n {
-                r[k * n + j] = columns[j * rows + k];
+            let first = v[0];
+            v[0] -= reflected;
+            // Half the square of its length: what is reflected keeps its own.
+            let half_square = reflected * (reflected - first);
+            for (j, column) in after.chunks_exact_mut(rows).enumerate().map(|(i, column)| (k + 1 + i, column)) {
+                let x = &mut column[k..];
+                let factor = dot(v, x) / half_square;
+                x.iter_mut().zip(&*v).for_each(|(x, v)| *x -= factor * v);
+                if j < n {
+                    r[k * n + j] = x[0];
+                    lengths[j] = length(&x[1..]);
+                }
             }
         }
-        let mut rotated = columns.split_off(n * rows);
+        let mut rotated: Vector = SmallVec::from_slice(&columns[n * rows..][..n.min(rows)]);
         rotated.resize(n, 0.0);
         Factored { r, order, rotated, n }
     }
 
-    /// The share of the largest diagonal element below which a column counts as dependent.
+    /// The diagonal element below which a column counts as dependent: what rounding leaves of one that is.
     fn negligible(&self) -> f64 {
-        self.r.first().map_or(0.0, |x| x.abs()) * f64::EPSILON * self.n as f64
+        self.r.first().map_or(0.0, |x| x.abs()) * 10.0 * f64::EPSILON * self.n as f64
     }
 
     /// How many columns are independent.
@@ -130,7 +147,7 @@ impl Factored {
         let n = self.n;
         let mut r = self.r.clone();
         let mut b = self.rotated.clone();
-        let mut row = vec![0.0; n];
+        let mut row: Vector = smallvec![0.0; n];
         // Rotates each row of D into R (Moré 1978).
         for j in 0..n {
             row.fill(0.0);
@@ -156,13 +173,13 @@ impl Factored {
     }
 
     /// The solution `x` of `S P' x = b` for a triangle `S`; dependent columns get 0.
-    fn back(&self, s: &[f64], mut b: Vec<f64>) -> Vec<f64> {
+    fn back(&self, s: &[f64], mut b: Vector) -> Vector {
         let n = self.n;
         for k in (0..n).rev() {
             let rest: f64 = (k + 1..n).map(|i| s[k * n + i] * b[i]).sum();
             b[k] = self.divided(b[k] - rest, s[k * n + k]);
         }
-        let mut x = vec![0.0; n];
+        let mut x: Vector = smallvec![0.0; n];
         self.order.iter().zip(b).for_each(|(&j, found)| x[j] = found);
         x
     }
@@ -178,7 +195,7 @@ impl Factored {
         let n = self.n;
         let size = length(&scaled(&solution.x, units));
         // Solves S' w = P' U U x / |U x|, from the first row on.
-        let mut w: Vec<f64> = self.order.iter().map(|&j| units[j] * (units[j] * solution.x[j] / size)).collect();
+        let mut w: Vector = self.order.iter().map(|&j| units[j] * (units[j] * solution.x[j] / size)).collect();
         for k in 0..n {
             let above: f64 = (0..k).map(|i| solution.s[i * n + k] * w[i]).sum();
             w[k] = (w[k] - above) / solution.s[k * n + k];
@@ -187,9 +204,9 @@ impl Factored {
     }
 
     /// The solution `x` of `(A' A + D D) x = b`, with the dampings of a solution that is known.
-    pub fn solve_normal(&self, known: &Damped, right: &[f64]) -> Vec<f64> {
+    pub fn solve_normal(&self, known: &Damped, right: &[f64]) -> Vector {
         let n = self.n;
-        let mut w: Vec<f64> = self.order.iter().map(|&j| right[j]).collect();
+        let mut w: Vector = self.order.iter().map(|&j| right[j]).collect();
         for k in 0..n {
             let above: f64 = (0..k).map(|i| known.s[i * n + k] * w[i]).sum();
             w[k] = self.divided(w[k] - above, known.s[k * n + k]);
@@ -284,7 +301,7 @@ mod tests {
         let a = matrix(rows, n);
         let b: Vec<f64> = (0..rows).map(|i| (i as f64).sin()).collect();
         for damping in [[0.0; 4], [0.5, 1.0, 2.0, 0.1]] {
-            let x = Factored::new(&a, &b, n).solve(&damping).x;
+            let x = Factored::new(&a, &b, n, &mut Vec::new()).solve(&damping).x;
             for j in 0..n {
                 let gradient: f64 =
                     (0..rows).map(|i| a[i * n + j] * (dot(&a[i * n..(i + 1) * n], &x) - b[i])).sum::<f64>()
@@ -299,7 +316,7 @@ mod tests {
         let (rows, n) = (9, 4);
         let (a, units) = (matrix(rows, n), [0.5, 1.0, 2.0, 0.1]);
         let b: Vec<f64> = (0..rows).map(|i| (i as f64).sin()).collect();
-        let factored = Factored::new(&a, &b, n);
+        let factored = Factored::new(&a, &b, n, &mut Vec::new());
         let solved = |damping: f64| factored.solve(&units.map(|u| u * sqrt(damping)));
         let size =
             |damping: f64| length(&solved(damping).x.iter().zip(units).map(|(x, u)| x * u).collect::<Vec<f64>>());
@@ -324,7 +341,7 @@ mod tests {
     fn the_covariance_is_the_inverse() {
         let (rows, n) = (7, 3);
         let a = matrix(rows, n);
-        let c = Factored::new(&a, &vec![0.0; rows], n).covariance().unwrap();
+        let c = Factored::new(&a, &vec![0.0; rows], n, &mut Vec::new()).covariance().unwrap();
         for i in 0..n {
             for j in 0..n {
                 let product: f64 =
@@ -333,7 +350,7 @@ mod tests {
             }
         }
         let dependent: Vec<f64> = (0..rows).flat_map(|i| [i as f64, 2.0 * i as f64, 1.0]).collect();
-        let factored = Factored::new(&dependent, &vec![1.0; rows], n);
+        let factored = Factored::new(&dependent, &vec![1.0; rows], n, &mut Vec::new());
         assert_eq!((factored.rank(), factored.covariance()), (2, None));
     }
 

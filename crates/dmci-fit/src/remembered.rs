@@ -8,7 +8,7 @@ use dmci::Report;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A point with everything that the rows to be fitted say about it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Known {
     raw: Vec<f64>,
     /// With the Jacobian if the loss is a sum of squares.
@@ -57,15 +57,21 @@ impl Problem {
         }
     }
 
+    /// Remembers a point in place of the last one, and in its memory if nobody else looks at it.
     fn remember(&self, raw: &[f64], answers: &Answers, work: &Work) -> Arc<Known> {
-        let known = Arc::new(Known {
-            raw: raw.to_vec(),
-            evaluation: answers.found[0].clone(),
-            predictions: self.predictions_of(work, &self.training),
-            paths: answers.paths.first().copied().unwrap_or(0),
-        });
         let mut remembered = self.remembered.lock();
-        remembered.truncate(1);
+        let last = if remembered.len() > 1 { remembered.pop() } else { None };
+        let mut known = last.unwrap_or_default();
+        if Arc::get_mut(&mut known).is_none() {
+            known = Arc::default();
+        }
+        if let Some(known) = Arc::get_mut(&mut known) {
+            known.raw.clear();
+            known.raw.extend_from_slice(raw);
+            known.evaluation.copy_from(&answers.found[0]);
+            self.predictions_into(work, &self.training, &mut known.predictions);
+            known.paths = answers.paths.first().copied().unwrap_or(0);
+        }
         remembered.push(known.clone());
         known
     }

@@ -205,7 +205,7 @@ fn information(problem: &Problem, raw: &[f64]) -> Result<Option<Information>, Re
         let (variance, noise) = if variance < NO_NOISE { (1.0, 0.0) } else { (variance, 1.0) };
         let root = sqrt(variance);
         let scaled: Vec<f64> = found.jacobian.iter().map(|x| x / root).collect();
-        let factored = Factored::new(&scaled, &found.residuals, n);
+        let factored = Factored::new(&scaled, &found.residuals, n, &mut Vec::new());
         let mut matrix = vec![0.0; n * n];
         for row in scaled.chunks(n) {
             for i in 0..n {

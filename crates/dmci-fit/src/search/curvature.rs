@@ -1,23 +1,24 @@
 //! How residuals bend, as far as one step has shown it: how their Jacobian changed along it.
 
 use super::Evaluation;
-use crate::linear::{Damped, Factored, dot, length, scaled};
+use crate::linear::{Damped, Factored, Vector, dot, length, scaled};
 use serde::{Deserialize, Serialize};
+use smallvec::smallvec;
 
 /// A step, and the Jacobian from where it led.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Curvature {
-    step: Vec<f64>,
+    step: Vector,
     before: Vec<f64>,
 }
 
 /// The curvature of the loss beyond that of linear residuals, `y y' / y's`: exact along the step `s`, none across it.
 #[derive(Debug)]
 pub struct Secant {
-    y: Vec<f64>,
+    y: Vector,
     along_step: f64,
     /// What the linear problem answers to `y`, divided by how much longer or shorter the curvature makes it.
-    answer: Vec<f64>,
+    answer: Vector,
 }
 
 /// Bends of a step up to this share of it can be trusted.
@@ -50,13 +51,13 @@ impl Curvature {
         solution: &Damped,
         step: &[f64],
         units: &[f64],
-    ) -> Vec<f64> {
+    ) -> Vector {
         let (new, old) = (scaled(step, units), scaled(&self.step, units));
         let share = dot(&new, &old) / dot(&old, &old);
         // With new = share * old + rest, all but the part of the rest by the rest is known.
-        let direction: Vec<f64> =
+        let direction: Vector =
             step.iter().zip(&self.step).map(|(new, old)| share * (2.0 * new - share * old)).collect();
-        let mut right = vec![0.0; step.len()];
+        let mut right: Vector = smallvec![0.0; step.len()];
         for (row, before) in self.rows(now) {
             let second: f64 = row.iter().zip(before).zip(&direction).map(|((a, b), d)| (a - b) * d).sum();
             right.iter_mut().zip(row).for_each(|(r, x)| *r -= 0.5 * second * x);
@@ -69,7 +70,7 @@ impl Curvature {
     /// The curvature of the loss, unless rounding errors hide it or it would turn a minimum over (the secant condition
     /// of Dennis, Gay and Welsch 1981).
     pub fn of_loss(&self, now: &Evaluation, factored: &Factored, solution: &Damped) -> Option<Secant> {
-        let mut y = vec![0.0; self.step.len()];
+        let mut y: Vector = smallvec![0.0; self.step.len()];
         for ((row, before), residual) in self.rows(now).zip(&now.residuals) {
             y.iter_mut().zip(row).zip(before).for_each(|((y, a), b)| *y += (a - b) * residual);
         }
@@ -84,7 +85,7 @@ impl Curvature {
 
 impl Secant {
     /// The step of the linear problem, corrected (Sherman and Morrison).
-    pub fn corrected(&self, step: &[f64]) -> Vec<f64> {
+    pub fn corrected(&self, step: &[f64]) -> Vector {
         let by = dot(&self.y, step) / self.along_step;
         step.iter().zip(&self.answer).map(|(s, a)| s - by * a).collect()
     }

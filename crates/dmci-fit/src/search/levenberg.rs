@@ -4,10 +4,11 @@
 
 use super::curvature::Curvature;
 use super::{Evaluation, Search, Start, Stop};
-use crate::linear::{Damped, Factored, column_lengths, dot, length, scaled};
+use crate::linear::{Damped, Factored, Vector, column_lengths, dot, length, scaled};
 use crate::points::{Asked, Points};
 use dmci_ops::real::sqrt;
 use serde::{Deserialize, Serialize};
+use smallvec::smallvec;
 
 /// How the region of trust is set.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,12 +31,12 @@ impl Default for LevenbergOptions {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Levenberg {
     options: LevenbergOptions,
-    point: Vec<f64>,
+    point: Vector,
     found: Evaluation,
     /// The units of each direction: the largest length so far of each column of the Jacobian.
-    units: Vec<f64>,
+    units: Vector,
     radius: f64,
-    step: Vec<f64>,
+    step: Vector,
     /// How much the loss falls along the step if residuals are linear, or the loss is as curved as it was.
     predicted: f64,
     /// How little counts as nothing.
@@ -43,6 +44,9 @@ pub struct Levenberg {
     /// What the last step that led on has shown, and by what share the loss fell there.
     curvature: Option<(Curvature, f64)>,
     stopped: Option<Stop>,
+    /// Memory for the next factorisation.
+    #[serde(skip)]
+    columns: Vec<f64>,
 }
 
 impl Levenberg {
@@ -51,15 +55,16 @@ impl Levenberg {
         let n = start.point.len();
         let mut search = Levenberg {
             options,
-            point: start.point,
+            point: start.point.into(),
             found: start.found,
-            units: vec![0.0; n],
+            units: smallvec![0.0; n],
             radius: 0.0,
-            step: vec![0.0; n],
+            step: smallvec![0.0; n],
             predicted: 0.0,
             negligible: 0.0,
             curvature: None,
             stopped: None,
+            columns: Vec::new(),
         };
         search.measure();
         let size = length(&search.scaled(&search.point));
@@ -68,7 +73,7 @@ impl Levenberg {
         search
     }
 
-    fn scaled(&self, vector: &[f64]) -> Vec<f64> {
+    fn scaled(&self, vector: &[f64]) -> Vector {
         scaled(vector, &self.units)
     }
 
@@ -86,9 +91,10 @@ impl Levenberg {
             self.stopped = Some(Stop::Flat);
             return;
         }
-        let factored = Factored::new(&self.found.jacobian, &self.found.residuals, self.point.len());
+        let n = self.point.len();
+        let factored = Factored::new(&self.found.jacobian, &self.found.residuals, n, &mut self.columns);
         let (damping, solution) = self.inside(&factored);
-        let mut step: Vec<f64> = solution.x.iter().map(|s| -s).collect();
+        let mut step: Vector = solution.x.iter().map(|s| -s).collect();
         let mut curved = 0.0;
         if let Some((curvature, fell)) = &self.curvature {
             if *fell < if damping == 0.0 { NEAR } else { NEAR_WITH_DAMPING }
@@ -123,13 +129,15 @@ impl Levenberg {
         let size = |solution: &Damped| length(&self.scaled(&solution.x));
         let solve = |damping: f64| {
             let root = sqrt(damping);
-            factored.solve(&self.units.iter().map(|u| u * root).collect::<Vec<f64>>())
+            factored.solve(&self.units.iter().map(|u| u * root).collect::<Vector>())
         };
         let mut solution = solve(0.0);
-        if factored.rank() == self.point.len() && size(&solution) <= 1.1 * self.radius {
+        // Also if columns depend on each other: then the numbers of some stay as they are, and no digit of the loss is
+        // lost by that.
+        if size(&solution) <= 1.1 * self.radius {
             return (0.0, solution);
         }
-        let slopes: Vec<f64> = self.found.gradient.iter().zip(&self.units).map(|(g, u)| 0.5 * g / u).collect();
+        let slopes: Vector = self.found.gradient.iter().zip(&self.units).map(|(g, u)| 0.5 * g / u).collect();
         let (mut low, mut high) = (0.0, length(&slopes) / self.radius);
         let mut damping = (1e-3 * high).max(f64::MIN_POSITIVE);
         for _ in 0..20 {
@@ -155,7 +163,7 @@ impl Levenberg {
         (damping, solution)
     }
 
-    fn trial(&self) -> Vec<f64> {
+    fn trial(&self) -> Vector {
         self.point.iter().zip(&self.step).map(|(x, s)| x + s).collect()
     }
 }
@@ -197,7 +205,7 @@ impl Search for Levenberg {
         let loss = self.found.loss;
         let small = actual <= self.negligible && self.predicted <= self.negligible;
         if ratio >= 1e-4 && finite {
-            self.point = asked.get(0).to_vec();
+            self.point.copy_from_slice(asked.get(0));
             std::mem::swap(&mut self.found, found);
             // The other one's memory is used for the next point.
             let (curvature, fell) = self.curvature.get_or_insert_default();

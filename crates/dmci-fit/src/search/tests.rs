@@ -132,6 +132,22 @@ fn how_residuals_bend_saves_most_steps_of_least_squares() {
     }
 }
 
+/// Measurements that depend on the product of three numbers alone, with an error left at the minimum.
+fn product(x: &[f64]) -> Evaluation {
+    let by = [x[1] * x[2], x[0] * x[2], x[0] * x[1]];
+    let rows = (1..=9).map(f64::from);
+    let residuals = rows.clone().map(|t| (x[0] * x[1] * x[2] - 0.3 * t.sin() - 5.0) * t).collect();
+    squares(residuals, rows.flat_map(|t| by.map(|d| d * t)).collect())
+}
+
+#[test]
+fn numbers_that_data_cannot_tell_apart_cost_no_steps() {
+    // While a region of trust held each step back for them: 19.
+    let member = run(&Optimizer::named("lm").unwrap(), product, &[1.0, 1.3, 0.9], Budget::default());
+    assert_eq!(member.stopped, Some(Stop::Converged));
+    assert!(member.epochs <= 8, "{} rounds, loss {}", member.epochs, member.loss());
+}
+
 #[test]
 fn losses_that_are_not_finite_are_stepped_back_from_and_counted() {
     for optimizer in all() {

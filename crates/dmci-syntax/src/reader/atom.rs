@@ -27,7 +27,7 @@ pub(crate) fn classify(text: &str) -> Word {
         return match body {
             b"i" | b"I" if signed => Word::Malformed,
             _ if signed && (body.eq_ignore_ascii_case(b"inf.0") || body.eq_ignore_ascii_case(b"nan.0")) => Word::Number,
-            _ if bytes.is_empty() || text == "." || text.contains(is_forbidden) => Word::Malformed,
+            _ if bytes.is_empty() || text == "." || has_forbidden(text) => Word::Malformed,
             _ => Word::Symbol,
         };
     }
@@ -39,7 +39,7 @@ pub(crate) fn classify(text: &str) -> Word {
     }
     let numeric = |b: &u8| b.is_ascii_digit() || matches!(b, b'.' | b'+' | b'-' | b'/' | b'e' | b'E' | b'_' | b'@');
     let real = body.strip_suffix(b"i").unwrap_or(body);
-    if real.iter().all(numeric) || text.contains(is_forbidden) {
+    if real.iter().all(numeric) || has_forbidden(text) {
         return Word::Malformed;
     }
     Word::Symbol
@@ -87,6 +87,11 @@ fn is_exponent(b: &[u8]) -> bool {
 
 /// Characters that no symbol may hold without bars: invisible ones, and the quotation marks that
 /// word processors put in place of `"` and `'`.
+/// Whether a word has a character that no symbol may have.
+fn has_forbidden(text: &str) -> bool {
+    !text.bytes().all(|b| b.is_ascii_graphic()) && text.contains(is_forbidden)
+}
+
 fn is_forbidden(c: char) -> bool {
     c.is_control() || is_typographic_quote(c)
 }

@@ -120,6 +120,18 @@ pub(crate) fn is_delimiter(c: char) -> bool {
 }
 
 /// Whether a character separates tokens. The byte order mark counts, for texts from editors that add it.
+/// The bytes that are characters of their own and no delimiters.
+static ENDS_NO_WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0x21;
+    while byte < 0x7F {
+        table[byte as usize] =
+            !matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'"' | b';' | b'|' | b'\'' | b'`' | b',');
+        byte += 1;
+    }
+    table
+};
+
 pub(crate) fn is_space(c: char) -> bool {
     c.is_whitespace() || c == '\u{FEFF}'
 }
@@ -239,6 +251,9 @@ impl<'a> Lexer<'a> {
     }
 
     fn skip_word(&mut self) {
+        // Most words are short, and all of their characters are in the table.
+        let plain = |b: &&u8| ENDS_NO_WORD[usize::from(**b)];
+        self.at += self.text.as_bytes()[self.at..].iter().take_while(plain).count();
         while let Some(c) = self.peek().filter(|&c| !is_delimiter(c)) {
             self.at += c.len_utf8();
         }
