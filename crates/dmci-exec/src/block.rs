@@ -106,6 +106,12 @@ pub trait Leaves: Sync {
         None
     }
 
+    /// A number for how all numbers are arranged in lists: where it is the same, [`Leaves::list`] differs in what the
+    /// lists hold alone. None if nobody knows.
+    fn arrangement(&self) -> Option<u64> {
+        None
+    }
+
     /// The same number of several lanes.
     fn fill(&self, which: Which<'_>, leaf: usize, row: &mut [u64]) {
         which.fill(row, |lane| self.leaf(lane, leaf));

@@ -198,6 +198,7 @@ impl Staged {
 
     /// Runs so many lanes by machine code that was made for lists like these, in one call of it. False, and nothing done,
     /// if there is none, or if lanes could leave the path.
+    #[inline]
     pub fn run_at_once<L: Leaves>(
         &self,
         lanes: usize,
@@ -209,12 +210,14 @@ impl Staged {
     }
 
     /// Whether there are no other stages, and the target takes the results.
+    #[inline]
     fn is_whole<N: Number>(&self, target: &Target<'_, N>) -> bool {
         self.sets.is_none() && self.rows.is_none() && target.width() == self.outputs()
     }
 
     /// Runs one lane with these numbers for its leaves and gives its results to the target. False if that must be done
     /// in another way: there is no machine code for it, the target takes other results, or the lane leaves the path.
+    #[inline]
     pub fn run_one<N: Number>(&self, numbers: impl ExactSizeIterator<Item = f64>, target: &mut Target<'_, N>) -> bool {
         self.is_whole(target) && self.lanes.plan.run_one(numbers, target) == Some(true)
     }

@@ -22,16 +22,19 @@ impl<'a, N: Number> Target<'a, N> {
     }
 
     /// How many results of a lane there is room for.
+    #[inline]
     pub fn width(&self) -> usize {
         self.lists.iter().map(|l| l.1).sum()
     }
 
     /// How many results of a lane each list takes.
+    #[inline]
     pub(crate) fn widths(&self) -> [usize; 3] {
         [0, 1, 2].map(|k| self.lists[k].1)
     }
 
     /// The part of each list, if it takes any, for so many lanes from the first on.
+    #[inline]
     pub(crate) fn lists_from(&mut self, first: usize, lanes: usize) -> impl Iterator<Item = &mut [N]> {
         let taking = self.lists.iter_mut().filter(|l| l.1 > 0);
         taking.map(move |(list, width)| &mut list[first * *width..(first + lanes) * *width])
@@ -52,6 +55,7 @@ impl<'a, N: Number> Target<'a, N> {
     }
 
     /// Gives the results of one lane, which are so many words apart.
+    #[inline]
     pub(crate) fn put_one(&mut self, results: &[u64], apart: usize) {
         let mut next = 0;
         for (list, width) in &mut self.lists {

@@ -43,6 +43,12 @@ pub(super) struct Layout {
     pub strides: Vec<u32>,
     /// How many of them are lists of leaves.
     pub sources: usize,
+    /// A leaf in each of the latter.
+    members: Vec<usize>,
+    /// How many results of a lane each list of the target takes.
+    widths: [usize; 3],
+    /// How the leaves were arranged for which this was made.
+    arrangement: Option<u64>,
     /// What all of them hold: numbers of double precision, or of single precision.
     pub numbers: Numbers,
 }
@@ -72,9 +78,13 @@ impl Layout {
             })?;
             Some(Spot { list: number as u8, at: list.at as u32 })
         });
-        let spots = spots.collect();
+        let spots: Vec<Option<Spot>> = spots.collect();
         let strides = lists.iter().map(|list| list.stride).chain(widths).map(|stride| stride as u32).collect();
-        Some(Layout { spots, strides, sources: lists.len(), numbers }).filter(|layout| layout.sources > 0)
+        let member = |k: usize| spots.iter().position(|spot| spot.is_some_and(|spot| spot.list as usize == k));
+        let members = (0..lists.len()).filter_map(member).collect();
+        let (sources, widths, arrangement) = (lists.len(), target.widths(), leaves.arrangement());
+        let layout = Layout { spots, strides, sources, members, widths, arrangement, numbers };
+        (layout.sources > 0).then_some(layout)
     }
 
     /// Finds the lists of these leaves, if they are laid out like this.
@@ -84,6 +94,9 @@ impl Layout {
         target: &Target<'_, L::Number>,
         lists: &mut Lists<'l, L::Number>,
     ) -> bool {
+        if self.widths != target.widths() {
+            return false;
+        }
         let mut known = 0u32;
         for (leaf, spot) in self.spots.iter().enumerate() {
             let Some(spot) = spot else { continue };
@@ -97,8 +110,30 @@ impl Layout {
                 return false;
             }
         }
-        let widths = target.widths().into_iter().filter(|w| *w > 0);
-        widths.eq(self.strides[self.sources..].iter().map(|stride| *stride as usize))
+        true
+    }
+
+    /// Notes the addresses of all lists for so many lanes, if leaves are arranged like this, which is soon seen.
+    #[inline]
+    fn note<L: Leaves>(
+        &self,
+        leaves: &L,
+        target: &mut Target<'_, L::Number>,
+        lanes: usize,
+        table: &mut [u64; MOST_LISTS],
+    ) -> bool {
+        if self.arrangement.is_none() || self.arrangement != leaves.arrangement() || self.widths != target.widths() {
+            return false;
+        }
+        let (sources, results) = table.split_at_mut(self.sources);
+        for ((place, &leaf), &stride) in sources.iter_mut().zip(&self.members).zip(&self.strides) {
+            let Some(List { numbers, .. }) = leaves.list(leaf) else { return false };
+            *place = numbers[..lanes * stride as usize].as_ptr() as u64;
+        }
+        for (place, list) in results.iter_mut().zip(target.lists_from(0, lanes)) {
+            *place = list.as_mut_ptr() as u64;
+        }
+        true
     }
 
     /// Whether there are leaves in no list.
@@ -143,6 +178,7 @@ impl Plan {
 
     /// Runs so many lanes by code that was made for such lists, with as little around it as possible: one call of it does
     /// everything, and nobody can leave. False, and nothing done, if that is not so.
+    #[inline]
     pub(crate) fn run_at_once<L: Leaves>(
         &self,
         lanes: usize,
@@ -156,21 +192,15 @@ impl Plan {
         if !is_one_call || code.guarded || code.rows > 0 || !self.is_for_one_thread(lanes, threads) {
             return false;
         }
-        let mut lists: Lists<'_, L::Number> = [&[]; MOST_LISTS];
-        if !layout.find(leaves, target, &mut lists) {
-            return false;
-        }
         WORKSPACE.with_borrow_mut(|workspace| {
             let NativeSpace { rows, spills, failed: marks, .. } = &mut workspace.native;
-            spills.ensure(code.spill_bytes.div_ceil(8));
-            let begins = lists.iter().zip(&layout.strides[..layout.sources]);
-            let begins = begins.map(|(list, &stride)| list[..lanes * stride as usize].as_ptr() as u64);
-            let ends = target.lists_from(0, lanes).map(|list| list.as_mut_ptr() as u64);
-            let table = &mut spills[LISTS_AT / 8..][..MOST_LISTS];
-            table.iter_mut().zip(begins.chain(ends)).for_each(|(word, at)| *word = at);
-            run(code, rows, 0, lanes, marks, spills);
-        });
-        true
+            let table = spills.ensure(code.spill_bytes.div_ceil(8))[LISTS_AT / 8..].first_chunk_mut();
+            let ready = table.is_some_and(|table| layout.note(leaves, target, lanes, table));
+            if ready {
+                run(code, rows, 0, lanes, marks, spills);
+            }
+            ready
+        })
     }
 
     /// Runs lanes from the first on, block by block.
@@ -284,6 +314,7 @@ fn numbers_in<N: Number>(words: &mut [u64]) -> &mut [N] {
     unsafe { words.align_to_mut::<N>().1 }
 }
 
+#[inline]
 fn run(code: &Compiled, rows: &mut Words, from: usize, lanes: usize, marks: &mut [u32], spills: &mut Words) {
     if let Some(Part::Code(at)) = code.parts.first() {
         code.call(*at, rows, (from, lanes), marks, spills);

@@ -10,6 +10,7 @@ use crate::target::Target;
 impl Plan {
     /// Runs one lane with these numbers for its leaves and gives its results to the target. `None`, and nothing done,
     /// if there is no code that does everything; false if it leaves the path.
+    #[inline]
     pub(crate) fn run_one<N: Number>(
         &self,
         numbers: impl ExactSizeIterator<Item = f64>,

@@ -1,5 +1,6 @@
 //! One call of a model: lanes are grouped by signature, and each finds its path.
 
+use super::again::Last;
 use super::path::{Path, Walk};
 use super::source::{Lanes, Place, Source};
 use super::store::{Budget, Origin, PathId};
@@ -32,9 +33,9 @@ pub(super) struct Work {
     row_starts: Vec<usize>,
     groups: Groups,
     /// Where the numbers of plain columns are.
-    places: Vec<Place>,
-    /// Where lanes of reals started in the last call: the model, how often its paths had changed, the path.
-    start: Option<(u64, u64, PathId, Arc<Path>)>,
+    pub places: Vec<Place>,
+    /// The last call, if it ran on one path.
+    pub last: Option<Last>,
 }
 
 /// Rows by signature.
@@ -109,7 +110,11 @@ fn refill<N: Number>(list: &mut Vec<N>, len: usize) {
 }
 
 /// Where results go; lists of what is not wanted are empty.
-fn target<'t, N: Number>(model: &Model, [values, gradients, hessians]: [&'t mut Vec<N>; 3]) -> Target<'t, N> {
+#[inline]
+pub(super) fn target<'t, N: Number>(
+    model: &Model,
+    [values, gradients, hessians]: [&'t mut Vec<N>; 3],
+) -> Target<'t, N> {
     let (outputs, n) = (model.options.outputs, model.numbers);
     let width = |list: &Vec<N>, width: usize| if list.is_empty() { 0 } else { width };
     let (first, second) = (width(gradients, outputs * n), width(hessians, outputs * n * n));
@@ -136,13 +141,13 @@ impl<'a, N: Number> Call<'a, N> {
         batch.walked = 0;
         batch.unkept = 0;
         batch.printed.clear();
+        if let Some(last) = &mut batch.work.last {
+            last.stayed = false;
+        }
         Call { model, params, columns, lanes, want, call: 0, batch }
     }
 
     pub fn run(mut self) {
-        if self.run_again() {
-            return;
-        }
         let model = self.model;
         self.call = model.singles.load(Ordering::Relaxed) + model.calls.fetch_add(1, Ordering::Relaxed) + 1;
         let work = &mut self.batch.work;
@@ -231,45 +236,6 @@ impl<'a, N: Number> Call<'a, N> {
         }
     }
 
-    /// All lanes through the path of the last call, if it has machine code that does everything at once, and they stay
-    /// on it.
-    fn run_again(&mut self) -> bool {
-        let (model, params, columns, lanes) = (self.model, self.params, self.columns, &self.lanes);
-        let (n, count) = (model.numbers, lanes.count());
-        let Batch { values, gradients, hessians, paths, work, .. } = &mut *self.batch;
-        let Work { start, places, row_bits, row_starts, .. } = &mut *work;
-        let Some((of, changes, _, path)) = start else { return false };
-        let is_plain = columns.iter().all(|c| matches!(c, Column::Reals(_))) && places.len() == columns.len();
-        if !is_plain || (*of, *changes) != (model.id, model.changes.load(Ordering::Acquire)) {
-            return false;
-        }
-        let mut target = target(model, [values, gradients, hessians]);
-        let plan = path.plan(self.want, lanes);
-        let done = if count == 1 {
-            let numbers = (0..n + columns.len()).map(|leaf| match leaf.checked_sub(n).map(|input| &columns[input]) {
-                None => params[leaf].into(),
-                Some(Column::Reals(list)) => list[0].into(),
-                Some(_) => f64::NAN,
-            });
-            plan.run_one(numbers, &mut target)
-        } else {
-            let source = Source { params, numbers: n, columns, lanes: *lanes, places, row_bits, row_starts, model };
-            plan.run_at_once(count, &source, model.options.threads, &mut target)
-        };
-        if !done {
-            return false;
-        }
-        let calls = if count == 1 { &model.singles } else { &model.calls };
-        calls.fetch_add(1, Ordering::Relaxed);
-        if count > 1 {
-            model.hits.fetch_add(count as u64, Ordering::Relaxed);
-        }
-        let call = model.calls.load(Ordering::Relaxed) + model.singles.load(Ordering::Relaxed);
-        path.used.store(call, Ordering::Relaxed);
-        paths.push(path.fingerprint);
-        true
-    }
-
     /// All lanes at once through the path that the first one takes, if it has machine code and gives
     /// numbers and nothing else. Lanes that leave it go on as always.
     fn run_all(&mut self, origin: &Origin) -> bool {
@@ -302,7 +268,8 @@ impl<'a, N: Number> Call<'a, N> {
         paths.resize(if work.left.is_empty() { 1 } else { count }, path.fingerprint);
         model.hits.fetch_add((count - work.left.len()) as u64, Ordering::Relaxed);
         if *origin == Origin::Reals {
-            work.start = Some((model.id, changes, id, path));
+            let (want, params, stayed) = (self.want, self.params.len(), work.left.is_empty());
+            work.last = Some(Last { model: model.id, changes, id, path, want, lanes, params, stayed });
         }
         if work.left.is_empty() {
             return true;
@@ -320,9 +287,9 @@ impl<'a, N: Number> Call<'a, N> {
     /// The path where lanes of an origin start: mostly that of the last call.
     fn start(&mut self, origin: &Origin) -> Option<(PathId, Arc<Path>)> {
         let model = self.model;
-        let last = self.batch.work.start.take();
+        let last = self.batch.work.last.take();
         if *origin == Origin::Reals
-            && let Some((of, changes, id, path)) = last
+            && let Some(Last { model: of, changes, id, path, .. }) = last
             && (of, changes) == (model.id, model.changes.load(Ordering::Acquire))
         {
             return Some((id, path));

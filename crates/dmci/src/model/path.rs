@@ -116,6 +116,7 @@ impl Path {
 
     /// The plan that computes what is wanted: all outputs; then the derivatives of each by all
     /// numbers; then the second derivatives of each.
+    #[inline]
     pub fn plan(&self, want: Want, lanes: &Lanes) -> &Staged {
         // A stage pays if several lanes share its values.
         let stage = self.passes.stage && !lanes.paired;
@@ -144,6 +145,7 @@ impl Path {
         now.saturating_add(saved) >= enough
     }
 
+    #[inline]
     fn plan_with(&self, want: Want, by_set: bool, by_row: bool) -> &Staged {
         let which = want as usize * 4 + by_set as usize * 2 + by_row as usize;
         self.plans[which].get_or_init(|| Box::new(Staged::new(self.tape(want), by_set, by_row).with_code(self.code)))

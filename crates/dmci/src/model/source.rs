@@ -13,8 +13,15 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
+    #[inline]
     pub fn count(self) -> usize {
         if self.paired { self.rows } else { self.sets * self.rows }
+    }
+
+    /// Whether each lane has its own parameters, and its own row.
+    #[inline]
+    fn have_own(self) -> [bool; 2] {
+        [self.paired || self.rows == 1, self.paired || self.sets == 1]
     }
 
     /// The set and the row of a lane.
@@ -51,6 +58,7 @@ pub(super) struct Source<'a, N> {
 
 impl<N: Number> Source<'_, N> {
     /// A number of each row, one after the other at some distance, if the columns are plain.
+    #[inline]
     fn numbers_of(&self, input: usize) -> Option<(&[N], usize, usize)> {
         let place = self.places.get(input)?;
         match &self.columns[place.column as usize] {
@@ -62,6 +70,7 @@ impl<N: Number> Source<'_, N> {
 
 impl<N: Number> Source<'_, N> {
     /// The list that a number is in, if there is one, and whether each set has its own, or each row.
+    #[inline]
     fn list_of(&self, leaf: usize) -> Option<(List<'_, N>, bool)> {
         match leaf.checked_sub(self.numbers) {
             None => Some((List { numbers: self.params, stride: self.numbers, at: leaf }, true)),
@@ -97,10 +106,17 @@ impl<N: Number> Leaves for Source<'_, N> {
         bits[input]
     }
 
+    #[inline]
     fn list(&self, leaf: usize) -> Option<List<'_, N>> {
         let (list, by_set) = self.list_of(leaf)?;
-        let own = self.lanes.paired || if by_set { self.lanes.rows == 1 } else { self.lanes.sets == 1 };
-        own.then_some(list)
+        self.lanes.have_own()[usize::from(!by_set)].then_some(list)
+    }
+
+    #[inline]
+    fn arrangement(&self) -> Option<u64> {
+        let are_plain = self.columns.iter().all(|column| matches!(column, Column::Reals(_)));
+        let [sets, rows] = self.lanes.have_own().map(u64::from);
+        are_plain.then_some((self.numbers as u64) << 32 | (self.columns.len() as u64) << 2 | sets << 1 | rows)
     }
 
     fn gather(&self, which: Which<'_>, leaves: usize, rows: &mut [u64], width: usize) {
