@@ -4,7 +4,7 @@
 use crate::linalg::{Number, Room, Scratch};
 use crate::matmul::matmul;
 #[cfg(target_arch = "x86_64")]
-use crate::real::has_wide_fma;
+use crate::real::{has_whole_vectors, has_wide_fma};
 use crate::shape::Shape;
 use crate::word::{Word, lengthen, shorten};
 use std::sync::Arc;
@@ -157,7 +157,13 @@ impl Kernel {
         let job = Job { out, shape, args, maps, layout, scratch };
         #[cfg(target_arch = "x86_64")]
         if has_wide_fma() {
-            // SAFETY: the processor has what the function was compiled for.
+            // Products of matrices are bound by what can be loaded, and with more registers less is loaded. For all else
+            // halves of these vectors are as good.
+            if matches!(self, Kernel::MatMul { .. }) && layout.width > 1 && has_whole_vectors() {
+                // SAFETY: the processor has what the function was compiled for.
+                return unsafe { self.run_widest(job) };
+            }
+            // SAFETY: the same.
             return unsafe { self.run_wide(job) };
         }
         self.run_on(job);
@@ -190,6 +196,16 @@ impl Kernel {
     #[target_feature(enable = "avx2,fma")]
     fn run_wide<W: Word>(self, job: Job<'_, W>) {
         self.run_on(job);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl")]
+    fn run_widest<W: Word>(self, Job { out, args: [a, b], layout, scratch, .. }: Job<'_, W>) {
+        if let Kernel::MatMul { ta, tb, m, k, n } = self {
+            let sizes = [m as usize, k as usize, n as usize];
+            let turned = &mut W::Number::rooms(scratch).turned;
+            matmul::<W, true>(out, [a.bits, b.bits], sizes, (ta, tb), (layout.width, layout.lanes), turned);
+        }
     }
 
     #[inline(always)]
@@ -247,7 +263,7 @@ impl Kernel {
             Kernel::MatMul { ta, tb, m, k, n: columns } => {
                 let sizes = [m as usize, k as usize, columns as usize];
                 let turned = &mut W::Number::rooms(scratch).turned;
-                matmul(out, [a.bits, b.bits], sizes, (ta, tb), (w, n), turned);
+                matmul::<W, false>(out, [a.bits, b.bits], sizes, (ta, tb), (w, n), turned);
             }
             _ => self.by_groups(out, shape, args, layout, scratch),
         }

@@ -20,8 +20,9 @@ struct Product<'a, T> {
 }
 
 /// The product of two matrices, each transposed first if its flag says so, of so many lanes in rows of so many words.
+/// `WHOLE` if there are vectors of 512 bits, and twice as many of them.
 #[inline(always)]
-pub(crate) fn matmul<W: Word>(
+pub(crate) fn matmul<W: Word, const WHOLE: bool>(
     out: &mut [W],
     operands: [&[W]; 2],
     sizes @ [m, k, n]: [usize; 3],
@@ -57,6 +58,11 @@ pub(crate) fn matmul<W: Word>(
         product = Product { a: b, b: a, sizes: [n, k, 1], a_steps, b_steps };
     }
     let mut lane = 0;
+    if WHOLE && W::Number::LANES == 8 {
+        lane = product.whole_vectors::<W, 16>(out, (w, lanes), lane);
+    } else if WHOLE {
+        lane = product.whole_vectors::<W, 8>(out, (w, lanes), lane);
+    }
     if W::Number::LANES == 8 {
         lane = product.vectors::<W, 8>(out, (w, lanes), lane);
     }
@@ -78,6 +84,12 @@ fn turn<'t, T: Number>(b: &[T], [k, n]: [usize; 2], turned: &'t mut Vec<T>) -> &
     turned
 }
 
+/// Where whole vectors of `L` lanes from the first on end, if there are so many lanes in rows of so many words.
+fn end_of_vectors<const L: usize>((w, lanes): (usize, usize), first: usize) -> usize {
+    let count = lanes.saturating_sub(first);
+    first + if w.is_multiple_of(L) { count.next_multiple_of(L) } else { count / L * L }
+}
+
 // Plain loops over indices: whether they become vectors must not depend on what else is inlined.
 #[allow(clippy::needless_range_loop)]
 impl<T: Number> Product<'_, T> {
@@ -91,8 +103,7 @@ impl<T: Number> Product<'_, T> {
         first: usize,
     ) -> usize {
         let [m, _, n] = self.sizes;
-        let count = lanes.saturating_sub(first);
-        let end = first + if w % L == 0 { count.next_multiple_of(L) } else { count / L * L };
+        let end = end_of_vectors::<L>((w, lanes), first);
         let mut lane = first;
         // Two vectors if there are as many lanes: the one comes with the other from the cache.
         while end - lane >= 2 * L {
@@ -105,6 +116,26 @@ impl<T: Number> Product<'_, T> {
         }
         if lane < end {
             in_pieces!(m, [2, 1], |i, I| in_pieces!(n, [5, 4, 3, 2, 1], |j, J| self.lanes::<W, L, 1, I, J>(
+                out,
+                (i, j),
+                (w, lane)
+            )));
+        }
+        end
+    }
+
+    /// The same with registers for the sums of many rows and columns, so that each number is loaded for several of them.
+    #[inline(always)]
+    fn whole_vectors<W: Word<Number = T>, const L: usize>(
+        &self,
+        out: &mut [W],
+        (w, lanes): (usize, usize),
+        first: usize,
+    ) -> usize {
+        let [m, _, n] = self.sizes;
+        let end = end_of_vectors::<L>((w, lanes), first);
+        for lane in (first..end).step_by(L) {
+            in_pieces!(m, [5, 4, 2, 1], |i, I| in_pieces!(n, [5, 4, 2, 1], |j, J| self.lanes::<W, L, 1, I, J>(
                 out,
                 (i, j),
                 (w, lane)

@@ -68,6 +68,19 @@ pub fn has_wide_fma() -> bool {
     false
 }
 
+/// Whether there are vectors of 512 bits besides, 32 of them: AVX-512 with F, DQ, BW and VL.
+#[inline]
+pub fn has_whole_vectors() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return has_wide_fma()
+        && std::is_x86_feature_detected!("avx512f")
+        && std::is_x86_feature_detected!("avx512dq")
+        && std::is_x86_feature_detected!("avx512bw")
+        && std::is_x86_feature_detected!("avx512vl");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// Functions whose kernels are used as the processor allows; the bits are the same.
 macro_rules! from_kernels {
     ($($(#[$doc:meta])* $name:ident($($x:ident),*);)*) => {$(

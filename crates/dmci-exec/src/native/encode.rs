@@ -1,6 +1,7 @@
 //! x86-64 instructions as bytes: the few that the emitter needs.
 
 use super::extended::Masked;
+use dmci_ops::real::has_whole_vectors;
 
 /// What vectors a processor works on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,9 +16,7 @@ pub(super) enum Vectors {
 impl Vectors {
     /// The widest that this processor has.
     pub fn widest() -> Vectors {
-        let known = std::is_x86_feature_detected!("avx512f") && std::is_x86_feature_detected!("avx512dq");
-        let sized = std::is_x86_feature_detected!("avx512bw") && std::is_x86_feature_detected!("avx512vl");
-        if known && sized { Vectors::Whole } else { Vectors::Half }
+        if has_whole_vectors() { Vectors::Whole } else { Vectors::Half }
     }
 
     pub fn bytes(self) -> usize {
