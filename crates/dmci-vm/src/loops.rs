@@ -31,8 +31,9 @@ const LONG: usize = 1 << 15;
 const LONG_IF_SHORT: usize = 1 << 10;
 const SHORT_ROUND: usize = 12;
 
-/// The same for these if the program is known to have such a loop.
-const LONG_IF_EARLY: usize = 1 << 5;
+/// Both if the program is known to have a long loop.
+const LONG_IF_KNOWN: usize = 1 << 11;
+const LONG_IF_SHORT_AND_KNOWN: usize = 1 << 5;
 
 /// How often a loop may fail to be one before it is not tried any more.
 const PATIENCE: u32 = 6;
@@ -166,10 +167,11 @@ impl Vm {
         let [last, since] = known.rounds_at.map(|count| if count > nodes { 0 } else { count });
         known.rounds_at = [nodes, last];
         let short = nodes - last <= SHORT_ROUND;
-        let long = match self.world.early_loops {
-            _ if !short => LONG,
-            true => LONG_IF_EARLY,
-            false => LONG_IF_SHORT,
+        let long = match (self.world.early_loops, short) {
+            (false, false) => LONG,
+            (false, true) => LONG_IF_SHORT,
+            (true, false) => LONG_IF_KNOWN,
+            (true, true) => LONG_IF_SHORT_AND_KNOWN,
         };
         if known.patience == 0 || !repeated || !decided && nodes.saturating_sub(known.nodes) < long {
             return Ok(());
@@ -181,7 +183,7 @@ impl Vm {
         }
         let Some(recording) = &mut self.world.recording else { return Ok(()) };
         let (nodes, guards) = (recording.recorder.len(), recording.recorder.guard_count());
-        recording.late_loop |= short && !decided && rounds.is_some();
+        recording.late_loop |= !decided && rounds.is_some();
         if let Some(known) = recording.heads.get_mut(&key) {
             (known.nodes, known.guards) = (nodes, guards);
             if rounds.is_some() {
