@@ -208,8 +208,8 @@ fn forward(
             round += space.run_ahead(step, code, (width, n), round as usize, limit, followed) as u64;
         }
         if followed {
-            let LoopSpace { rows, lanes, history, .. } = &mut *space;
-            history.note(round as usize, step.state(), (rows, width, n), lanes);
+            let LoopSpace { rows, lanes, in_order, history, .. } = &mut *space;
+            history.note(round as usize, step.state(), (rows, width, n), (lanes, *in_order));
         }
         space.failed[..n].fill(STAYED);
         space.round(step, code, width, n, frame.scratch);

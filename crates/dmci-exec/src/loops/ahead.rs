@@ -88,9 +88,9 @@ impl LoopSpace {
         // Where nothing can be left early, nothing is tried.
         let (mut done, mut length) = (0, if steady.guarded { FIRST } else { MOST });
         while done < most {
-            let LoopSpace { rows, native, failed, lanes, history, ahead, .. } = self;
+            let LoopSpace { rows, native, failed, lanes, in_order, history, ahead, .. } = self;
             if followed {
-                history.mark(first + done, step.state(), (rows, width, n), lanes);
+                history.mark(first + done, step.state(), (rows, width, n), (lanes, *in_order));
             }
             // Rounds that are done again on the way back, and those that there is no way back for.
             let whole = if followed { history.until_mark(first + done) } else { MOST.min(most - done) };

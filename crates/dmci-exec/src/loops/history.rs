@@ -76,7 +76,13 @@ impl History {
     }
 
     /// Keeps the state of a round if a mark is due, in its own place for each lane.
-    pub fn mark(&mut self, round: usize, state: &[RowRange], (rows, width, n): (&[u64], usize, usize), lanes: &[u32]) {
+    pub fn mark(
+        &mut self,
+        round: usize,
+        state: &[RowRange],
+        (rows, width, n): (&[u64], usize, usize),
+        (lanes, in_order): (&[u32], bool),
+    ) {
         if !round.is_multiple_of(self.every) || self.marked == Some(round) {
             return;
         }
@@ -90,12 +96,16 @@ impl History {
             self.every *= 2;
         }
         if round.is_multiple_of(self.every) {
-            let at = self.marks.len();
-            self.marks.resize(at + words, 0);
-            for (r, s) in rows_of(state).enumerate() {
-                for (p, &lane) in lanes[..n].iter().enumerate() {
-                    self.marks[at + r * width + lane as usize] = rows[s * width + p];
+            for s in rows_of(state) {
+                let row = &rows[s * width..][..width];
+                if in_order {
+                    self.marks.extend_from_slice(row);
+                    continue;
                 }
+                let at = self.marks.len();
+                self.marks.resize(at + width, 0);
+                let place = &mut self.marks[at..];
+                lanes[..n].iter().zip(row).for_each(|(&lane, &bits)| place[lane as usize] = bits);
             }
             self.marked = Some(round);
             self.recent_words = 0;
@@ -128,7 +138,7 @@ impl History {
     }
 
     /// Keeps the state of a round if it is to be kept.
-    pub fn note(&mut self, round: usize, state: &[RowRange], space: (&[u64], usize, usize), lanes: &[u32]) {
+    pub fn note(&mut self, round: usize, state: &[RowRange], space: (&[u64], usize, usize), lanes: (&[u32], bool)) {
         self.mark(round, state, space, lanes);
         let (rows, width, _) = space;
         let words = height(state) * width;
