@@ -11,6 +11,7 @@ use super::ir::{
     AND, AND_NOT, Action, COMPARE, Home, INT_EQUAL, INT_GREATER, Instruction, NONE, OR, TEST_BITS, UNORDERED, Value,
     XOR,
 };
+use super::packed::WIDEN_MASK;
 
 /// What is in mask registers. The first of them stands for no mask and is not used.
 pub(super) struct Masks {
@@ -31,6 +32,11 @@ impl Masks {
     /// Whether a value is a mask, and in mask registers.
     pub fn has(&self, v: Value) -> bool {
         self.group(v).is_some_and(|group| self.whole[group as usize])
+    }
+
+    /// Whether it is one of as many numbers of single precision as a vector has of double precision.
+    fn is_of_half(&self, v: Value) -> bool {
+        self.has(v) && self.group(v).is_some_and(|group| self.numbers[group as usize] == Numbers::Short)
     }
 
     /// The mask registers with the signs of a value.
@@ -75,6 +81,7 @@ fn numbers_of(op: Opcode) -> Numbers {
 }
 
 const NOT: u8 = 0x44;
+const MOVE: u8 = 0x90;
 
 impl Emitter<'_> {
     /// Does an instruction if it makes or takes masks; otherwise all its operands are vectors afterwards.
@@ -91,6 +98,7 @@ impl Emitter<'_> {
             Action::Binary(op, _) if let Some(on_masks) = on_masks(op) => {
                 return self.combined(op, on_masks, d, a, b);
             }
+            Action::Unary(WIDEN_MASK, _) if self.masks.is_of_half(a) => self.same_mask(d, a),
             Action::Blend(op) => {
                 // The code for single precision is even.
                 let numbers = numbers_of(Opcode { prefix: op.code & 1, ..op });
@@ -184,6 +192,20 @@ impl Emitter<'_> {
                     return false;
                 }
                 true
+            }
+        }
+    }
+
+    /// A mask of as many lanes in the other precision: half a vector of single precision has as many as a whole one of
+    /// double precision.
+    fn same_mask(&mut self, d: Value, a: Value) {
+        let from = self.mask_registers(self.masks.group_of[a.0 as usize]);
+        self.release_dying(&[a]);
+        let mask = self.take_mask(d, Numbers::Double, &[a]);
+        for (copy, &from) in from.iter().enumerate().take(self.interleave) {
+            let to = self.mask_register(mask, copy);
+            if to != from {
+                self.code.masks(Opcode { prefix: 0, ..plain(MOVE) }, to, None, Place::Register(from));
             }
         }
     }
