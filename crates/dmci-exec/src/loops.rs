@@ -196,7 +196,7 @@ fn forward(
     space.load(step.shared(), frame.rows, shared, width, n);
     space.prelude(step, width, n, frame.scratch);
     if done.is_none() {
-        space.history.begin(height(step.state()) * width, all);
+        space.history.begin(step, width, all);
     }
     let mut round = done.unwrap_or(0);
     while n > 0 {

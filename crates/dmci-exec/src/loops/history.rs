@@ -1,11 +1,16 @@
 //! The states of a loop that the way back needs.
 
 use super::{height, rows_of};
-use crate::plan::RowRange;
+use crate::plan::{LoopStep, RowRange};
 use crate::words::Words;
 
 /// Words of the states of successive rounds that are kept at once: they should stay in the second cache.
 pub(super) const BUFFER_WORDS: usize = 1 << 15;
+
+/// The same for rounds that do so many operations, or more, for each row of their state: to do them again takes longer
+/// than to have their states in the third cache.
+const MORE_BUFFER_WORDS: usize = 1 << 19;
+const MUCH_WORK: usize = 10;
 
 /// Rounds between marks, at first and at most.
 const MOST_BETWEEN: usize = 4096;
@@ -30,6 +35,8 @@ pub(super) struct History {
     pub whole: bool,
     /// How many lanes there are.
     pub lanes: usize,
+    /// Words that are kept at once.
+    buffer_words: usize,
 }
 
 impl Default for History {
@@ -43,14 +50,19 @@ impl Default for History {
             recent_from: 0,
             whole: true,
             lanes: 0,
+            buffer_words: 0,
         }
     }
 }
 
 impl History {
-    pub fn begin(&mut self, words: usize, lanes: usize) {
+    /// Begins a loop with so many lanes in rows of so many words.
+    pub fn begin(&mut self, step: &LoopStep, width: usize, lanes: usize) {
+        let rows = height(step.state());
+        let much_work = step.body.work() >= MUCH_WORK * rows;
+        self.buffer_words = if much_work { MORE_BUFFER_WORDS } else { BUFFER_WORDS };
         self.lanes = lanes;
-        self.every = (BUFFER_WORDS / words.max(1)).clamp(16, MOST_BETWEEN);
+        self.every = (self.buffer_words / (rows * width).max(1)).clamp(16, MOST_BETWEEN);
         self.marks.clear();
         self.marked = None;
         self.recent_words = 0;
@@ -60,9 +72,9 @@ impl History {
 
     /// Begins with the first state of all lanes in their order; the states of the first rounds are not kept. Whether
     /// lanes have parted.
-    pub fn begin_before(&mut self, first: &[RowRange], (rows, width, n): (&[u64], usize, usize), parted: bool) {
-        self.begin(height(first) * width, n);
-        for s in rows_of(first) {
+    pub fn begin_before(&mut self, step: &LoopStep, (rows, width, n): (&[u64], usize, usize), parted: bool) {
+        self.begin(step, width, n);
+        for s in rows_of(&step.operands[..step.next.len()]) {
             self.marks.extend_from_slice(&rows[s * width..(s + 1) * width]);
         }
         self.marked = Some(0);
@@ -121,7 +133,7 @@ impl History {
 
     /// Room for the states of so many more rounds, if these are still wanted.
     pub fn room(&mut self, rounds: usize, words: usize) -> Option<&mut [u64]> {
-        if self.whole && self.recent_words + words > 2 * BUFFER_WORDS.max(16 * words) {
+        if self.whole && self.recent_words + words > 2 * self.buffer_words.max(16 * words) {
             self.skip();
         }
         if !self.whole || self.recent_from == usize::MAX {

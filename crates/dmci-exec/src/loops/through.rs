@@ -58,7 +58,7 @@ impl LoopSpace {
         self.in_order = self.lanes.len() == n;
         if followed {
             let even = counts.iter().all(|&rounds| rounds == counts[0]);
-            self.history.begin_before(&step.operands[..step.next.len()], (frame.rows, width, n), !even);
+            self.history.begin_before(step, (frame.rows, width, n), !even);
         }
         Some(count)
     }
