@@ -61,17 +61,13 @@ impl Problem {
     fn remember(&self, raw: &[f64], answers: &Answers, work: &Work) -> Arc<Known> {
         let mut remembered = self.remembered.lock();
         let last = if remembered.len() > 1 { remembered.pop() } else { None };
-        let mut known = last.unwrap_or_default();
-        if Arc::get_mut(&mut known).is_none() {
-            known = Arc::default();
-        }
-        if let Some(known) = Arc::get_mut(&mut known) {
-            known.raw.clear();
-            known.raw.extend_from_slice(raw);
-            known.evaluation.copy_from(&answers.found[0]);
-            self.predictions_into(work, &self.training, &mut known.predictions);
-            known.paths = answers.paths.first().copied().unwrap_or(0);
-        }
+        let mut known = last.and_then(Arc::into_inner).unwrap_or_default();
+        known.raw.clear();
+        known.raw.extend_from_slice(raw);
+        known.evaluation.copy_from(&answers.found[0]);
+        self.predictions_into(work, &self.training, &mut known.predictions);
+        known.paths = answers.paths.first().copied().unwrap_or(0);
+        let known = Arc::new(known);
         remembered.push(known.clone());
         known
     }

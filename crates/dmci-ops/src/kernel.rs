@@ -200,11 +200,16 @@ impl Kernel {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl")]
-    fn run_widest<W: Word>(self, Job { out, args: [a, b], layout, scratch, .. }: Job<'_, W>) {
+    fn run_widest<W: Word>(self, job: Job<'_, W>) {
+        self.multiply::<W, true>(job);
+    }
+
+    #[inline(always)]
+    fn multiply<W: Word, const WHOLE: bool>(self, Job { out, args: [a, b], layout, scratch, .. }: Job<'_, W>) {
         if let Kernel::MatMul { ta, tb, m, k, n } = self {
             let sizes = [m as usize, k as usize, n as usize];
             let turned = &mut W::Number::rooms(scratch).turned;
-            matmul::<W, true>(out, [a.bits, b.bits], sizes, (ta, tb), (layout.width, layout.lanes), turned);
+            matmul::<W, WHOLE>(out, [a.bits, b.bits], sizes, (ta, tb), (layout.width, layout.lanes), turned);
         }
     }
 
@@ -260,11 +265,7 @@ impl Kernel {
                     }
                 }
             }
-            Kernel::MatMul { ta, tb, m, k, n: columns } => {
-                let sizes = [m as usize, k as usize, columns as usize];
-                let turned = &mut W::Number::rooms(scratch).turned;
-                matmul::<W, false>(out, [a.bits, b.bits], sizes, (ta, tb), (w, n), turned);
-            }
+            Kernel::MatMul { .. } => self.multiply::<W, false>(Job { out, shape, args, maps, layout, scratch }),
             _ => self.by_groups(out, shape, args, layout, scratch),
         }
     }

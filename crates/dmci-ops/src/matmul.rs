@@ -59,14 +59,14 @@ pub(crate) fn matmul<W: Word, const WHOLE: bool>(
     }
     let mut lane = 0;
     if WHOLE && W::Number::LANES == 8 {
-        lane = product.whole_vectors::<W, 16>(out, (w, lanes), lane);
+        lane = product.vectors::<W, 16, true>(out, (w, lanes), lane);
     } else if WHOLE {
-        lane = product.whole_vectors::<W, 8>(out, (w, lanes), lane);
+        lane = product.vectors::<W, 8, true>(out, (w, lanes), lane);
     }
     if W::Number::LANES == 8 {
-        lane = product.vectors::<W, 8>(out, (w, lanes), lane);
+        lane = product.vectors::<W, 8, false>(out, (w, lanes), lane);
     }
-    lane = product.vectors::<W, 4>(out, (w, lanes), lane);
+    lane = product.vectors::<W, 4, false>(out, (w, lanes), lane);
     let [m, _, n] = product.sizes;
     for lane in lane..lanes {
         in_pieces!(m, [1], |i, I| in_pieces!(n, [1], |j, J| product.lanes::<W, 1, 1, I, J>(out, (i, j), (w, lane))));
@@ -84,29 +84,24 @@ fn turn<'t, T: Number>(b: &[T], [k, n]: [usize; 2], turned: &'t mut Vec<T>) -> &
     turned
 }
 
-/// Where whole vectors of `L` lanes from the first on end, if there are so many lanes in rows of so many words.
-fn end_of_vectors<const L: usize>((w, lanes): (usize, usize), first: usize) -> usize {
-    let count = lanes.saturating_sub(first);
-    first + if w.is_multiple_of(L) { count.next_multiple_of(L) } else { count / L * L }
-}
-
 // Plain loops over indices: whether they become vectors must not depend on what else is inlined.
 #[allow(clippy::needless_range_loop)]
 impl<T: Number> Product<'_, T> {
     /// All that is done with whole vectors of `L` lanes, from a lane on; returns the first lane that is left. Lanes
     /// that are not in use are computed along, if rows have room for them.
     #[inline(always)]
-    fn vectors<W: Word<Number = T>, const L: usize>(
+    fn vectors<W: Word<Number = T>, const L: usize, const WHOLE: bool>(
         &self,
         out: &mut [W],
         (w, lanes): (usize, usize),
         first: usize,
     ) -> usize {
         let [m, _, n] = self.sizes;
-        let end = end_of_vectors::<L>((w, lanes), first);
+        let count = lanes.saturating_sub(first);
+        let end = first + if w % L == 0 { count.next_multiple_of(L) } else { count / L * L };
         let mut lane = first;
         // Two vectors if there are as many lanes: the one comes with the other from the cache.
-        while end - lane >= 2 * L {
+        while !WHOLE && end - lane >= 2 * L {
             in_pieces!(m, [5, 4, 3, 2, 1], |i, I| in_pieces!(n, [1], |j, J| self.lanes::<W, L, 2, I, J>(
                 out,
                 (i, j),
@@ -114,32 +109,19 @@ impl<T: Number> Product<'_, T> {
             )));
             lane += 2 * L;
         }
-        if lane < end {
-            in_pieces!(m, [2, 1], |i, I| in_pieces!(n, [5, 4, 3, 2, 1], |j, J| self.lanes::<W, L, 1, I, J>(
-                out,
-                (i, j),
-                (w, lane)
-            )));
-        }
-        end
-    }
-
-    /// The same with registers for the sums of many rows and columns, so that each number is loaded for several of them.
-    #[inline(always)]
-    fn whole_vectors<W: Word<Number = T>, const L: usize>(
-        &self,
-        out: &mut [W],
-        (w, lanes): (usize, usize),
-        first: usize,
-    ) -> usize {
-        let [m, _, n] = self.sizes;
-        let end = end_of_vectors::<L>((w, lanes), first);
-        for lane in (first..end).step_by(L) {
-            in_pieces!(m, [5, 4, 2, 1], |i, I| in_pieces!(n, [5, 4, 2, 1], |j, J| self.lanes::<W, L, 1, I, J>(
-                out,
-                (i, j),
-                (w, lane)
-            )));
+        while lane < end {
+            let (place, out) = ((w, lane), &mut *out);
+            if WHOLE {
+                // There are registers for many sums, so that each number is loaded for several of them.
+                in_pieces!(m, [5, 4, 2, 1], |i, I| {
+                    in_pieces!(n, [5, 4, 2, 1], |j, J| self.lanes::<W, L, 1, I, J>(out, (i, j), place))
+                });
+            } else {
+                in_pieces!(m, [2, 1], |i, I| {
+                    in_pieces!(n, [5, 4, 3, 2, 1], |j, J| self.lanes::<W, L, 1, I, J>(out, (i, j), place))
+                });
+            }
+            lane += L;
         }
         end
     }

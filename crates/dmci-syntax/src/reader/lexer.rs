@@ -116,25 +116,28 @@ pub(crate) struct Lexer<'a> {
 /// Whether a character ends a symbol or number. The quotation marks are not delimiters in R7RS,
 /// which has no other meaning for `a'b` either; so `'a'b` reads as two data.
 pub(crate) fn is_delimiter(c: char) -> bool {
-    matches!(c, '(' | ')' | '[' | ']' | '{' | '}' | '"' | ';' | '|' | '\'' | '`' | ',') || is_space(c)
+    is_mark(c) || is_space(c)
+}
+
+const fn is_mark(c: char) -> bool {
+    matches!(c, '(' | ')' | '[' | ']' | '{' | '}' | '"' | ';' | '|' | '\'' | '`' | ',')
 }
 
 /// Whether a character separates tokens. The byte order mark counts, for texts from editors that add it.
-/// The bytes that are characters of their own and no delimiters.
-static ENDS_NO_WORD: [bool; 256] = {
+pub(crate) fn is_space(c: char) -> bool {
+    c.is_whitespace() || c == '\u{FEFF}'
+}
+
+/// The bytes that are characters of their own and end no symbol or number.
+static GOES_ON: [bool; 256] = {
     let mut table = [false; 256];
-    let mut byte = 0x21;
-    while byte < 0x7F {
-        table[byte as usize] =
-            !matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'"' | b';' | b'|' | b'\'' | b'`' | b',');
+    let mut byte = 0u8;
+    while byte < 0x80 {
+        table[byte as usize] = byte.is_ascii_graphic() && !is_mark(byte as char);
         byte += 1;
     }
     table
 };
-
-pub(crate) fn is_space(c: char) -> bool {
-    c.is_whitespace() || c == '\u{FEFF}'
-}
 
 impl<'a> Lexer<'a> {
     pub(crate) fn new(text: &'a str, at: usize) -> Self {
@@ -252,7 +255,7 @@ impl<'a> Lexer<'a> {
 
     fn skip_word(&mut self) {
         // Most words are short, and all of their characters are in the table.
-        let plain = |b: &&u8| ENDS_NO_WORD[usize::from(**b)];
+        let plain = |b: &&u8| GOES_ON[usize::from(**b)];
         self.at += self.text.as_bytes()[self.at..].iter().take_while(plain).count();
         while let Some(c) = self.peek().filter(|&c| !is_delimiter(c)) {
             self.at += c.len_utf8();

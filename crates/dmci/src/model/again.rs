@@ -1,7 +1,7 @@
 //! A call like the one before: of the same model, for as many lanes, with plain columns. Mostly machine code can do all
 //! of it, and for few lanes whatever else is done takes longer than that.
 
-use super::lanes::target;
+use super::lanes::{lengths, target};
 use super::path::Path;
 use super::source::{Lanes, Source};
 use super::store::PathId;
@@ -63,9 +63,8 @@ impl Model {
         let Some(Last { path, want, lanes, .. }) = &work.last else { return false };
         let (n, count) = (self.numbers, lanes.count());
         // Anybody may have changed these since.
-        let given = count * self.options.outputs;
-        let slopes = if *want >= Want::Gradients { given * n } else { 0 };
-        if (values.len(), gradients.len()) != (given, slopes) || *want == Want::Hessians || !failures.is_empty() {
+        let now = [values.len(), gradients.len(), hessians.len()];
+        if now != lengths(self, *lanes, *want) || !failures.is_empty() {
             return false;
         }
         let mut target = target(self, [values, gradients, hessians]);

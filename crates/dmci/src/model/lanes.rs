@@ -109,6 +109,15 @@ fn refill<N: Number>(list: &mut Vec<N>, len: usize) {
     list.resize(len, N::rounded(f64::NAN));
 }
 
+/// How many values, first and second derivatives lanes have.
+#[inline]
+pub(super) fn lengths(model: &Model, lanes: Lanes, want: Want) -> [usize; 3] {
+    let values = lanes.count() * model.options.outputs;
+    let first = if want >= Want::Gradients { values * model.numbers } else { 0 };
+    let second = if want == Want::Hessians { first * model.numbers } else { 0 };
+    [values, first, second]
+}
+
 /// Where results go; lists of what is not wanted are empty.
 #[inline]
 pub(super) fn target<'t, N: Number>(
@@ -130,9 +139,7 @@ impl<'a, N: Number> Call<'a, N> {
         lanes: Lanes,
         want: Want,
     ) -> Self {
-        let values = lanes.count() * model.options.outputs;
-        let first = if want >= Want::Gradients { values * model.numbers } else { 0 };
-        let second = if want == Want::Hessians { first * model.numbers } else { 0 };
+        let [values, first, second] = lengths(model, lanes, want);
         refill(&mut batch.values, values);
         refill(&mut batch.gradients, first);
         refill(&mut batch.hessians, second);
