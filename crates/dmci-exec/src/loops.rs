@@ -11,6 +11,7 @@
 mod ahead;
 mod history;
 mod places;
+mod remembered;
 mod steady;
 mod through;
 
@@ -23,6 +24,7 @@ use dmci_ops::linalg::Scratch;
 use dmci_ops::op::canonical;
 use history::History;
 pub(crate) use places::all_stayed;
+pub(crate) use remembered::{Later, Remembered};
 pub(crate) use steady::Steady;
 
 /// Memory of a loop, kept from block to block.
@@ -57,11 +59,11 @@ fn rows_of(ranges: &[RowRange]) -> impl Iterator<Item = usize> + '_ {
 }
 
 /// Takes the states of a loop from its history into some rows, with the bits that operations give.
-fn take_states(step: &LoopStep, states: &[u64], to: &[RowRange], (rows, width, n): (&mut [u64], usize, usize)) {
+fn take_states(step: &LoopStep, states: &[u64], to: &[Slot], (rows, width, n): (&mut [u64], usize, usize)) {
     let reals = step.steady.as_ref().map(|steady| &steady.reals);
-    for ((r, s), state) in rows_of(to).enumerate().zip(rows_of(step.state())) {
-        let (row, from) = (&mut rows[s * width..][..n], &states[r * width..][..n]);
-        if reals.is_some_and(|reals| reals.contains(&(state as Slot))) {
+    for ((r, &s), state) in to.iter().enumerate().zip(&step.remembered.history) {
+        let (row, from) = (&mut rows[s as usize * width..][..n], &states[r * width..][..n]);
+        if reals.is_some_and(|reals| reals.contains(state)) {
             row.iter_mut().zip(from).for_each(|(slot, &bits)| *slot = canonical(bits));
         } else {
             row.copy_from_slice(from);
@@ -209,7 +211,7 @@ fn forward(
         }
         if followed {
             let LoopSpace { rows, lanes, in_order, history, .. } = &mut *space;
-            history.note(round as usize, step.state(), (rows, width, n), (lanes, *in_order));
+            history.note(round as usize, &step.remembered, (rows, width, n), (lanes, *in_order));
         }
         space.failed[..n].fill(STAYED);
         space.round(step, code, width, n, frame.scratch);
@@ -272,8 +274,9 @@ impl Back<'_, '_> {
         let even = rounds_at.last() == rounds_at.first();
         let mut history = std::mem::take(&mut before.history);
         let even = even && history.lanes == n;
-        let words = states * width;
-        let marks = history.marks.len().checked_div(words).unwrap_or(most.div_ceil(history.every.max(1)));
+        let Remembered { marked, history: kept, .. } = &self.forward.remembered;
+        let (marked, words) = (marked.len() * width, kept.len() * width);
+        let marks = history.marks.len().checked_div(marked).unwrap_or(most.div_ceil(history.every.max(1)));
         let mut ready = false;
         for mark in (0..marks).rev() {
             let start = mark * history.every;
@@ -281,12 +284,13 @@ impl Back<'_, '_> {
             if start >= end {
                 continue;
             }
-            if !(even && history.whole && history.recent_from == start) {
+            let is_kept = even && history.whole && history.recent_from == start;
+            if words > 0 && !is_kept {
                 if !ready {
                     self.prepare_again(before);
                     ready = true;
                 }
-                let state = &history.marks[mark * words..][..words];
+                let state = &history.marks[mark * marked..][..marked];
                 self.again(before, state, start..end, &rounds_at, &mut history.recent);
                 history.recent_from = usize::MAX;
             }
@@ -333,18 +337,23 @@ impl Back<'_, '_> {
         let (width, forward) = (self.frame.width, self.forward);
         let live = |round: usize| rounds_at.partition_point(|&r| r > round);
         let n = live(rounds.start);
-        for (r, s) in rows_of(forward.state()).enumerate() {
-            before.load_row(s, &mark[r * width..], width, n);
+        for (r, &s) in forward.remembered.marked.iter().enumerate() {
+            before.load_row(s as usize, &mark[r * width..], width, n);
         }
-        let words = height(forward.state()) * width;
-        states.ensure(rounds.len() * words);
+        if let Some(steady) = &forward.steady {
+            steady.count(rounds.start, (&mut before.rows, width, n));
+        }
+        let history = &forward.remembered.history;
+        let words = history.len() * width;
+        // One more for what the last of them ends with.
+        states.ensure((rounds.len() + 1) * words);
         let mut round = rounds.start;
         while round < rounds.end {
             round +=
                 self.again_at_once(before, rounds_at, round..rounds.end, &mut states[(round - rounds.start) * words..]);
             let kept = &mut states[(round - rounds.start) * words..][..words];
-            for (r, s) in rows_of(forward.state()).enumerate() {
-                kept[r * width..(r + 1) * width].copy_from_slice(&before.rows[s * width..(s + 1) * width]);
+            for (r, &s) in history.iter().enumerate() {
+                kept[r * width..(r + 1) * width].copy_from_slice(&before.rows[s as usize * width..][..width]);
             }
             if round + 1 < rounds.end {
                 let n = live(round + 1);
@@ -360,9 +369,7 @@ impl Back<'_, '_> {
     /// One round back.
     fn back(&mut self, space: &mut LoopSpace, states: &[u64], n: usize) {
         let (step, width) = (self.step, self.frame.width);
-        let own = step.next.len();
-        let followed = &step.leaves[own..own + self.forward.next.len()];
-        take_states(self.forward, states, followed, (&mut space.rows, width, n));
+        take_states(self.forward, states, &step.remembered.history, (&mut space.rows, width, n));
         space.round(step, self.code.0, width, n, self.frame.scratch);
         space.advance(step, width, n);
     }

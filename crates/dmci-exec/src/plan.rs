@@ -1,6 +1,6 @@
 //! Plans: a tape with a place in the workspace for every value, reused as values die.
 
-use crate::loops::Steady;
+use crate::loops::{Remembered, Steady};
 use crate::native::Native;
 use crate::pace::Pace;
 use crate::short::can_be_short;
@@ -177,6 +177,7 @@ pub(crate) struct LoopStep {
     pub body: Plan,
     /// What is left of a round once the loop is under way, if it is all plain operations.
     pub steady: Option<Steady>,
+    pub remembered: Remembered,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -199,6 +200,11 @@ impl LoopStep {
     /// Number of rows that the results take.
     pub fn results(&self) -> u32 {
         2 + self.state().iter().map(|r| r.1).sum::<u32>()
+    }
+
+    /// Rows of the state of the loop that it follows.
+    pub fn followed(&self) -> &[RowRange] {
+        &self.leaves[self.next.len()..self.leaves.len() - self.shared().len()]
     }
 
     /// Rows of the values that rounds share.
@@ -403,7 +409,13 @@ impl<'a> Planner<'a> {
     fn finish(mut self, steps: Vec<Step>) -> Plan {
         for i in 0..self.loops.len() {
             let follows = |l: &&LoopStep| l.kind == LoopStepKind::Backward { of: i as u32 };
-            self.loops[i].steady = Steady::of(&self.loops[i], self.loops.iter().find(follows));
+            let follower = self.loops.iter().find(follows);
+            let steady = Steady::of(&self.loops[i], follower);
+            let remembered = match self.loops[i].kind {
+                LoopStepKind::Forward { .. } => Remembered::of(&self.loops[i], steady.as_ref(), follower),
+                LoopStepKind::Backward { of } => Remembered::followed(&self.loops[i], &self.loops[of as usize]),
+            };
+            (self.loops[i].steady, self.loops[i].remembered) = (steady, remembered);
         }
         let loops = self.loops.iter().map(|l| USUAL_ROUNDS * l.body.work).sum::<usize>();
         let tensors = self.tensors.iter().map(|t| 4 * t.shape.len()).sum::<usize>();
@@ -451,6 +463,7 @@ impl<'a> Planner<'a> {
             d,
             starts: operands[..l.states as usize].iter().map(start).collect(),
             steady: None,
+            remembered: Remembered::default(),
             operands: operands.iter().map(range).collect(),
             kind,
             leaves: rows.leaves,

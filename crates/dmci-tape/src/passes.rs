@@ -2,9 +2,11 @@
 //! switched off; a pass changes what is computed twice or in vain, never how it is computed.
 
 mod dead;
+mod ends;
 mod merge;
 
 pub use dead::remove_dead;
+pub use ends::carry_ends;
 pub use merge::merge_equal;
 
 use crate::tape::Tape;
@@ -32,9 +34,11 @@ impl Default for Passes {
 impl Passes {
     /// Runs the passes over tapes that are switched on, in the bodies of loops too.
     pub fn run(self, tape: &Tape) -> Tape {
-        let tape = if self.merge { merge_equal(tape) } else { tape.clone() };
-        let mut tape = if self.dead { remove_dead(&tape) } else { tape };
+        let mut tape = if self.merge { merge_equal(tape) } else { tape.clone() };
         tape.loops.iter_mut().for_each(|l| l.body = Arc::new(self.run(&l.body)));
-        tape
+        if self.merge && self.dead && !tape.loops.is_empty() {
+            tape = carry_ends(&tape);
+        }
+        if self.dead { remove_dead(&tape) } else { tape }
     }
 }

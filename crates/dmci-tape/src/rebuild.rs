@@ -2,6 +2,7 @@
 
 use crate::tape::{Guard, Leaf, Loop, Node, NodeId, Tape};
 use dmci_ops::Shape;
+use std::sync::Arc;
 
 /// A tape under reconstruction.
 #[derive(Debug)]
@@ -10,6 +11,8 @@ pub struct Rebuild<'a> {
     new: Tape,
     /// The new node of each old one that has one.
     new_id: Vec<Option<NodeId>>,
+    /// Leaves from this number on have made room for so many others.
+    moved: (usize, usize),
 }
 
 impl<'a> Rebuild<'a> {
@@ -24,7 +27,7 @@ impl<'a> Rebuild<'a> {
             single: old.single,
             ..Tape::default()
         };
-        Rebuild { old, new, new_id: vec![None; old.nodes.len()] }
+        Rebuild { old, new, new_id: vec![None; old.nodes.len()], moved: (0, 0) }
     }
 
     /// The old nodes that these need, themselves included, as far as they are not here yet.
@@ -89,11 +92,38 @@ impl<'a> Rebuild<'a> {
                 Node::Loop(self.new.loops.len() as u32 - 1)
             }
             Node::Out { of, index } => Node::Out { of: self.id(of), index },
+            Node::Leaf(n) if n as usize >= self.moved.0 => Node::Leaf(n + self.moved.1 as u32),
             other => other,
         };
         let id = self.push(node, self.old.shapes[i]);
         self.replace(i, id);
         id
+    }
+
+    /// Leaves in front of the one of a number, all later ones being behind them; their nodes come here.
+    pub(crate) fn insert_leaves(&mut self, at: usize, leaves: Vec<Leaf>) -> Vec<NodeId> {
+        self.moved = (at, leaves.len());
+        let shapes: Vec<Shape> = leaves.iter().map(|leaf| leaf.shape).collect();
+        self.new.leaves.splice(at..at, leaves);
+        (at as u32..).zip(shapes).map(|(n, shape)| self.push(Node::Leaf(n), shape)).collect()
+    }
+
+    /// A state of a new loop at its end, or, behind the last of them, the number of rounds.
+    pub(crate) fn out(&mut self, of: NodeId, index: usize) -> NodeId {
+        let states = self.new.loop_of(of).and_then(|l| l.body.leaves[..l.states as usize].get(index));
+        let shape = states.map_or(Shape::Scalar, |leaf| leaf.shape);
+        self.push(Node::Out { of, index: index as u32 }, shape)
+    }
+
+    /// Copies an old loop with another body and other new operands; it has as many states as the body has outputs.
+    pub(crate) fn change_loop(&mut self, i: usize, body: Tape, operands: &[NodeId]) {
+        let Some(old) = self.old.loop_of(NodeId(i as u32)) else { return };
+        let (first, count) = (self.new.packed.len() as u32, operands.len() as u32);
+        self.new.packed.extend(operands);
+        let states = body.outputs.len() as u32;
+        self.new.loops.push(Loop { body: Arc::new(body), states, kind: old.kind, first, count });
+        let id = self.push(Node::Loop(self.new.loops.len() as u32 - 1), self.old.shapes[i]);
+        self.replace(i, id);
     }
 
     fn push(&mut self, node: Node, shape: Shape) -> NodeId {

@@ -1,11 +1,12 @@
 //! Many rounds at once, in machine code, as long as all lanes take part in them.
 
 use super::history::BUFFER_WORDS;
-use super::{Back, LoopSpace, Steady, height, rows_of, take_states};
+use super::{Back, LoopSpace, Steady, rows_of, take_states};
 use crate::block::STAYED;
 use crate::native::Compiled;
 use crate::plan::{LoopStep, RowRange};
 use crate::words::Words;
+use dmci_ops::op::canonical;
 use std::ops::Range;
 
 /// Rounds that are tried at once, at first and at most.
@@ -29,7 +30,7 @@ pub(super) struct Ahead {
 
 impl Steady {
     /// Sets the counters to what they are at the start of a round.
-    fn count(&self, round: usize, (rows, width, n): (&mut [u64], usize, usize)) {
+    pub(super) fn count(&self, round: usize, (rows, width, n): (&mut [u64], usize, usize)) {
         for counter in &self.counters {
             rows[counter.state as usize * width..][..n].fill(counter.at(round as u64));
         }
@@ -82,7 +83,7 @@ impl LoopSpace {
             return 0;
         }
         let most = usize::try_from(limit.min(steady.rounds)).unwrap_or(usize::MAX).saturating_sub(first);
-        let (words, padded) = (height(step.state()) * width, code.padded(n));
+        let (words, padded) = (step.remembered.history.len() * width, code.padded(n));
         self.pad(step, width, n, padded);
         self.failed[..padded].fill(STAYED);
         // Where nothing can be left early, nothing is tried.
@@ -90,7 +91,7 @@ impl LoopSpace {
         while done < most {
             let LoopSpace { rows, native, failed, lanes, in_order, history, ahead, .. } = self;
             if followed {
-                history.mark(first + done, step.state(), (rows, width, n), (lanes, *in_order));
+                history.mark(first + done, &step.remembered, (rows, width, n), (lanes, *in_order));
             }
             // Rounds that are done again on the way back, and those that there is no way back for.
             let whole = if followed { history.until_mark(first + done) } else { MOST.min(most - done) };
@@ -115,7 +116,7 @@ impl LoopSpace {
             let left = code.run_rounds(rows, padded, failed, native, (states, words), count);
             let did = count - left;
             if left > 0 {
-                take_states(step, &states[did * words..], step.state(), (rows, width, n));
+                take_states(step, &states[did * words..], &step.remembered.history, (rows, width, n));
                 failed[..padded].fill(STAYED);
             }
             steady.count(first + done + did, (rows, width, padded));
@@ -150,7 +151,7 @@ impl Back<'_, '_> {
         // The state of the last round is wanted, but not what becomes of it.
         let end = (rounds.end - 1).min(rounds_at.get(n.wrapping_sub(1)).map_or(0, |&r| r - 1));
         let Some(count) = end.checked_sub(rounds.start).filter(|&count| n > 0 && count > 1) else { return 0 };
-        let (words, padded) = (height(step.state()) * width, code.padded(n));
+        let (words, padded) = (step.remembered.history.len() * width, code.padded(n));
         // Lanes that take part in earlier rounds need what stays from round to round.
         let mut aside = std::mem::take(&mut before.ahead.aside);
         before.put_aside(&step.kept, (width, n, padded), &mut aside);
@@ -159,7 +160,7 @@ impl Back<'_, '_> {
         failed[..padded].fill(STAYED);
         let left = code.run_rounds(rows, padded, failed, native, (states, words), count);
         if left > 0 {
-            take_states(step, &states[(count - left) * words..], step.state(), (rows, width, n));
+            take_states(step, &states[(count - left) * words..], &step.remembered.history, (rows, width, n));
             failed[..padded].fill(STAYED);
         }
         steady.count(rounds.start + count - left, (rows, width, padded));
@@ -192,8 +193,17 @@ impl Back<'_, '_> {
         let mut aside = std::mem::take(&mut space.ahead.aside);
         space.put_aside(step.state(), (width, n, padded), &mut aside);
         let LoopSpace { rows, native, failed, .. } = space;
-        let states = &mut states[(from - rounds.start) * words..][..count * words];
+        let states = &mut states[(from - rounds.start) * words..][..(count + 1) * words];
+        for later in &step.remembered.later {
+            let last = &mut states[count * words + later.at * width..][..n];
+            last.copy_from_slice(&rows[later.state as usize * width..][..n]);
+        }
         let left = code.run_rounds(rows, padded, failed, native, (states, words), count);
+        for later in &step.remembered.later {
+            let first = &states[later.at * width..][..n];
+            let row = &mut rows[later.state as usize * width..][..n];
+            row.iter_mut().zip(first).for_each(|(slot, &bits)| *slot = if later.real { canonical(bits) } else { bits });
+        }
         space.put_back(step.state(), (width, n, padded), &aside);
         space.ahead.aside = aside;
         count - left

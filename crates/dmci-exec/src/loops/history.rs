@@ -1,7 +1,7 @@
 //! The states of a loop that the way back needs.
 
-use super::{height, rows_of};
-use crate::plan::{LoopStep, RowRange};
+use super::{Remembered, rows_of};
+use crate::plan::LoopStep;
 use crate::words::Words;
 
 /// Words of the states of successive rounds that are kept at once: they should stay in the second cache.
@@ -55,14 +55,22 @@ impl Default for History {
     }
 }
 
+/// Rounds between marks of a loop of so many rounds, about so many at most: the last stretch, whose states are kept as
+/// they come, should not be a short one.
+fn stretch(total: usize, most: usize) -> usize {
+    let stretches = total.div_ceil(most + most / 4).max(1);
+    total / stretches + 1
+}
+
 impl History {
     /// Begins a loop with so many lanes in rows of so many words.
     pub fn begin(&mut self, step: &LoopStep, width: usize, lanes: usize) {
-        let rows = height(step.state());
+        let rows = step.remembered.history.len();
         let much_work = step.body.work() >= MUCH_WORK * rows;
         self.buffer_words = if much_work { MORE_BUFFER_WORDS } else { BUFFER_WORDS };
         self.lanes = lanes;
-        self.every = (self.buffer_words / (rows * width).max(1)).clamp(16, MOST_BETWEEN);
+        let most = (self.buffer_words / (rows * width).max(1)).clamp(16, MOST_BETWEEN);
+        self.every = step.rounds_known().map_or(most, |total| stretch(total as usize, most));
         self.marks.clear();
         self.marked = None;
         self.recent_words = 0;
@@ -74,7 +82,9 @@ impl History {
     /// lanes have parted.
     pub fn begin_before(&mut self, step: &LoopStep, (rows, width, n): (&[u64], usize, usize), parted: bool) {
         self.begin(step, width, n);
-        for s in rows_of(&step.operands[..step.next.len()]) {
+        let mut marked = step.remembered.marked.iter().peekable();
+        let first = rows_of(&step.operands[..step.next.len()]).zip(rows_of(step.state()));
+        for (s, _) in first.filter(|&(_, state)| marked.next_if(|&&row| row as usize == state).is_some()) {
             self.marks.extend_from_slice(&rows[s * width..(s + 1) * width]);
         }
         self.marked = Some(0);
@@ -91,14 +101,14 @@ impl History {
     pub fn mark(
         &mut self,
         round: usize,
-        state: &[RowRange],
+        remembered: &Remembered,
         (rows, width, n): (&[u64], usize, usize),
         (lanes, in_order): (&[u32], bool),
     ) {
         if !round.is_multiple_of(self.every) || self.marked == Some(round) {
             return;
         }
-        let words = height(state) * width;
+        let words = remembered.marked.len() * width;
         let count = self.marks.len() / words.max(1);
         if count > (MARKS_PER_ROUND * self.every).max(FEW_MARKS) {
             for m in 1..count.div_ceil(2) {
@@ -108,8 +118,8 @@ impl History {
             self.every *= 2;
         }
         if round.is_multiple_of(self.every) {
-            for s in rows_of(state) {
-                let row = &rows[s * width..][..width];
+            for &s in &remembered.marked {
+                let row = &rows[s as usize * width..][..width];
                 if in_order {
                     self.marks.extend_from_slice(row);
                     continue;
@@ -140,7 +150,8 @@ impl History {
             return None;
         }
         let end = self.recent_words + rounds * words;
-        self.recent.ensure(end);
+        // One more for what the last of them ends with.
+        self.recent.ensure(end + words);
         Some(&mut self.recent[self.recent_words..end])
     }
 
@@ -150,13 +161,13 @@ impl History {
     }
 
     /// Keeps the state of a round if it is to be kept.
-    pub fn note(&mut self, round: usize, state: &[RowRange], space: (&[u64], usize, usize), lanes: (&[u32], bool)) {
-        self.mark(round, state, space, lanes);
+    pub fn note(&mut self, round: usize, of: &Remembered, space: (&[u64], usize, usize), lanes: (&[u32], bool)) {
+        self.mark(round, of, space, lanes);
         let (rows, width, _) = space;
-        let words = height(state) * width;
+        let words = of.history.len() * width;
         if let Some(room) = self.room(1, words) {
-            for (r, s) in rows_of(state).enumerate() {
-                room[r * width..(r + 1) * width].copy_from_slice(&rows[s * width..(s + 1) * width]);
+            for (r, &s) in of.history.iter().enumerate() {
+                room[r * width..(r + 1) * width].copy_from_slice(&rows[s as usize * width..][..width]);
             }
             self.used(words);
         }

@@ -55,7 +55,7 @@ enum Meaning {
 }
 
 /// The row that a step writes and those that it reads, if it is a plain operation.
-fn operation(step: &Step) -> Option<(Slot, &[Slot])> {
+pub(super) fn operation(step: &Step) -> Option<(Slot, &[Slot])> {
     match step {
         Step::Op { op, d, args } => Some((*d, &args[..op.operands().len()])),
         Step::Constant { d, .. } => Some((*d, &[])),
@@ -272,7 +272,7 @@ fn counters<'a>(
 }
 
 /// All rows that steps read.
-fn read_anywhere<'a>(steps: impl Iterator<Item = &'a Step>) -> FxHashSet<Slot> {
+pub(super) fn read_anywhere<'a>(steps: impl Iterator<Item = &'a Step>) -> FxHashSet<Slot> {
     let mut read = FxHashSet::default();
     for step in steps {
         match step {

@@ -55,8 +55,8 @@ pub(super) struct Emitter<'a> {
     pub(super) strides: &'a [u32],
     /// Where patterns begin in the table of constants.
     patterns: u32,
-    /// Rows that are in the history of a loop.
-    pub(super) past: Vec<Slot>,
+    /// Rows that are in the history of a loop, and where from the state of a round on.
+    pub(super) past: Vec<(Slot, usize)>,
     /// Groups that values should be in at the end of a round.
     pub(super) wanted: Vec<(Value, u8)>,
     /// The list whose address is in `rax`.

@@ -85,6 +85,7 @@ impl<'a> Rounds<'a> {
             through: true,
             reals: rows_of(step.state()).filter(|state| self.reals.contains(state)).map(row).collect(),
             history: Vec::new(),
+            later: &[],
             back: false,
         }
     }

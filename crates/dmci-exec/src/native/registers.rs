@@ -47,8 +47,8 @@ impl Emitter<'_> {
         let at = |base, bytes: usize| Place::Memory { base, offset: (bytes + copy * self.wide.bytes()) as i32 };
         match home {
             Home::Constant(n) => Place::Constant(n * self.wide.constant_bytes() as u32),
-            Home::Row(row) => match self.past.iter().position(|past| *past == row) {
-                Some(past) => at(R15, past * self.row_bytes),
+            Home::Row(row) => match self.past.iter().find(|past| past.0 == row) {
+                Some(past) => at(R15, past.1 * self.row_bytes),
                 None => at(RBX, row as usize * self.row_bytes),
             },
             Home::Spill(s) => at(RBP, SPILLS_AT + s as usize * self.wide.bytes() * self.interleave),

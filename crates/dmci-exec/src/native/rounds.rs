@@ -11,7 +11,7 @@ use super::emit::{Emitter, LISTS_AT, NO_GROUP};
 use super::encode::*;
 use super::ir::{Action, Home, Instruction, NONE, Value};
 use super::run::NativeSpace;
-use crate::loops::Steady;
+use crate::loops::{Later, Steady};
 use crate::plan::{LoopStep, LoopStepKind, Slot, rows_of};
 use crate::words::Words;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -39,6 +39,8 @@ pub(super) struct Rounds<'a> {
     pub history: Vec<Slot>,
     /// They come from there, the last ones first.
     pub back: bool,
+    /// What comes from the round behind this one.
+    pub later: &'a [Later],
 }
 
 /// Code for many rounds.
@@ -65,16 +67,17 @@ impl<'a> Rounds<'a> {
     pub fn of(step: &'a LoopStep) -> Option<Rounds<'a>> {
         let steady = step.steady.as_ref()?;
         let back = matches!(step.kind, LoopStepKind::Backward { .. });
-        let followed = step.next.len()..step.leaves.len() - step.shared().len();
-        let history = if back { rows_of(&step.leaves[followed]).collect() } else { rows_of(step.state()).collect() };
+        let history = step.remembered.history.clone();
         let leaves = steady.guarded && !back;
         let through = leaves && !matches!(step.kind, LoopStepKind::Forward { followed: true, .. });
         let behind = step.body.slots as Slot;
         let counts = leaves.then_some((behind, behind + 1));
         let counted = counts.filter(|_| through).map(|(before, after)| (after, before));
-        let next = steady.next.iter().copied().chain(counted).collect();
+        let later = &step.remembered.later;
+        let carried = steady.next.iter().filter(|next| later.iter().all(|l| l.state != next.1));
+        let next = carried.copied().chain(counted).collect();
         let reals = rows_of(step.state()).filter(|state| steady.reals.contains(state)).collect();
-        (!back || !steady.guarded).then_some(Rounds { steady, next, reals, counts, through, history, back })
+        (!back || !steady.guarded).then_some(Rounds { steady, next, reals, counts, through, history, back, later })
     }
 }
 
@@ -105,7 +108,8 @@ impl Emitter<'_> {
         tried: bool,
     ) -> RoundsCode {
         if rounds.back {
-            self.past.clone_from(&rounds.history);
+            let later = rounds.later.iter().map(|l| (l.state, rounds.history.len() + l.at));
+            self.past = rounds.history.iter().copied().zip(0..).chain(later).collect();
         }
         let round = self.round(range, rounds, resident, &FxHashSet::default());
         if let Some(stays) = stays {
@@ -134,13 +138,12 @@ impl Emitter<'_> {
         self.homes.clone_from(&self.builder.homes);
         let mut vectors = 0;
         let row_bytes = self.row_bytes;
-        let is_counter = |row: Slot| rounds.steady.counters.iter().any(|c| c.state == row);
         let at = self.for_all_lanes(|this| {
             this.code.load_general(R12, RBP, COUNT_AT as i32);
             this.code.load_general(R15, RBP, HISTORY_AT as i32);
             this.begin(round);
             let (top, before) = (this.code.position(), this.code.vectors);
-            for (at, &row) in rounds.history.iter().enumerate().filter(|(_, row)| keeps && !is_counter(**row)) {
+            for (at, &row) in rounds.history.iter().enumerate().filter(|_| keeps) {
                 let to = (R15, at * row_bytes);
                 match round.states.get(&row) {
                     Some(&group) => this.store_group(group, to),
@@ -188,7 +191,7 @@ impl Emitter<'_> {
         made: &FxHashSet<Value>,
     ) -> Round {
         let all = &self.builder.instructions[range];
-        let row_of = |v: Value| self.builder.row_of(v).filter(|row| !self.past.contains(row));
+        let row_of = |v: Value| self.builder.row_of(v).filter(|row| !self.past.iter().any(|past| past.0 == *row));
         let mut uses: FxHashMap<Value, usize> = FxHashMap::default();
         for v in all.iter().flat_map(|i| i.operands).filter(|v| *v != NONE) {
             *uses.entry(v).or_default() += 1;
@@ -233,7 +236,7 @@ impl Emitter<'_> {
         }
         round.ends.clone_from(&round.residents);
         let mut late = Vec::new();
-        let mut dropped = Vec::new();
+        let mut dropped: Vec<Slot> = rounds.later.iter().map(|later| later.next).collect();
         for &(next, state, v) in &next {
             if let Some(&group) = round.states.get(&state) {
                 round.ends[group as usize] = v;
@@ -349,7 +352,7 @@ impl Compiled {
         count: usize,
     ) -> usize {
         let Some(RoundsCode { at, back, history, .. }) = self.rounds.filter(|_| count > 0) else { return count };
-        assert!(words == history * self.width && states.len() >= count * words);
+        assert!(words == history * self.width && states.len() >= (count + back as usize) * words);
         let first = if back { (count - 1) * words } else { 0 };
         self.prepare(spills, [count as u64, states[first..].as_mut_ptr() as u64, 0]);
         self.call(at, rows, (0, lanes), failed, spills);
