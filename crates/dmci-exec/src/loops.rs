@@ -216,11 +216,9 @@ fn forward(
         space.failed[..n].fill(STAYED);
         space.round(step, code, width, n, frame.scratch);
         let out = round == limit;
-        if space.in_order && (out || space.failed[..n].iter().all(|&f| f != STAYED)) {
-            let finished = |place: usize| space.failed[place] != STAYED;
-            if (1..n).all(|place| finished(place) == finished(0)) {
-                return space.give_all(step, n, frame.rows, width, (finished(0), round));
-            }
+        let left = space.failed[..n].iter().map(|&mark| (mark != STAYED) as usize).sum::<usize>();
+        if space.in_order && (left == n || out && left == 0) {
+            return space.give_all(step, n, frame.rows, width, (left == n, round));
         }
         for place in (0..n).rev() {
             let left = space.failed[place] != STAYED;
@@ -254,21 +252,14 @@ impl Back<'_, '_> {
         let states = height(self.forward.state());
         space.prepare(step, width);
         let n = space.take_lanes(failed);
-        let LoopSpace { lanes, rounds, .. } = &mut *space;
-        rounds.clear();
-        rounds.extend_from_slice(&self.frame.rows[(self.forward.d as usize + 1 + states) * width..][..failed.len()]);
-        if !lanes.is_sorted_by_key(|&lane| std::cmp::Reverse(rounds[lane as usize])) {
-            space.sort_lanes();
-        }
+        space.put_in_order(&self.frame.rows[(self.forward.d as usize + 1 + states) * width..][..failed.len()]);
         before.lanes.clone_from(&space.lanes);
         before.in_order = space.in_order;
         let (first, shared) = step.operands.split_at(step.next.len());
         space.load(step.state(), self.frame.rows, first, width, n);
         space.load(step.shared(), self.frame.rows, shared, width, n);
         space.prelude(step, width, n, self.frame.scratch);
-        let mut rounds_at = std::mem::take(&mut space.rounds_at);
-        rounds_at.clear();
-        rounds_at.extend(space.lanes.iter().map(|&lane| space.rounds[lane as usize] as usize));
+        let rounds_at = std::mem::take(&mut space.rounds_at);
         let most = rounds_at.first().copied().unwrap_or(0);
         // The states that were kept on the way are those of all lanes, in their order.
         let even = rounds_at.last() == rounds_at.first();

@@ -4,7 +4,7 @@
 
 use dmci_exec::{Code, Leaves, Plan, Results, STAYED};
 use dmci_ops::{Build, Op, Shape, Type};
-use dmci_tape::passes::Passes;
+use dmci_tape::passes::{Passes, merge_equal, remove_dead};
 use dmci_tape::{LeafKind, LoopKind, NewLoop, NodeId, Recorder, Round, Tape, gradient, tangents};
 
 struct Table {
@@ -20,14 +20,14 @@ impl Leaves for Table {
     }
 }
 
-/// x <- r x (1 - x) + y, y <- x y, while t < rounds: by rounds of a loop, or written out.
+/// x <- p x (1 - x) + y, then y <- x y, while t < rounds: by rounds of a loop, or written out.
 fn round(r: &mut Recorder, [t, x, y]: [NodeId; 3], p: NodeId) -> [NodeId; 3] {
     let one = r.real(1.0);
     let rest = r.op(Op::Sub, &[one, x]);
     let grown = r.op(Op::Mul, &[p, x]);
     let next = r.op(Op::Mul, &[grown, rest]);
     let next = r.op(Op::Add, &[next, y]);
-    let both = r.op(Op::Mul, &[x, y]);
+    let both = r.op(Op::Mul, &[next, y]);
     let step = r.int(1);
     let t = r.op(Op::IntAdd, &[t, step]);
     [t, next, both]
@@ -146,4 +146,22 @@ fn lanes_take_the_rounds_that_they_need() {
         let alone = run(&tape, &[*lane], |_| rounds(i));
         assert!(all[i * width..(i + 1) * width] == alone, "lane {i}, {} rounds", rounds(i));
     }
+}
+
+/// The new x, which the way back needs for y, is what the next round began with.
+#[test]
+fn rounds_back_look_up_what_rounds_ended_with() {
+    let (mut r, out, wanted) = looped(false);
+    let parts = gradient(&mut r, out, &wanted);
+    let mut tape = r.tape().clone();
+    tape.outputs = parts.into_iter().map(Option::unwrap).collect();
+    let carried = Passes::default().run(&tape);
+    carried.verify().unwrap();
+    assert_eq!(Tape::parse(&carried.print()).unwrap(), carried);
+    let back = |tape: &Tape| tape.loops.iter().find(|l| l.kind == LoopKind::Backward).unwrap().clone();
+    let (before, after) = (back(&tape), back(&carried));
+    assert_eq!(after.states, before.states + 1);
+    // x (1 - x) p + y, of which p x and 1 - x are needed for other adjoints.
+    let computed = remove_dead(&merge_equal(&before.body)).operations();
+    assert_eq!(after.body.operations(), computed - 2);
 }

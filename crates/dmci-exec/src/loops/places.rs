@@ -24,8 +24,23 @@ impl LoopSpace {
         self.lanes.len()
     }
 
-    /// Puts lanes into the order of their rounds, those with most of them first.
-    pub(super) fn sort_lanes(&mut self) {
+    /// Puts lanes that have done so many rounds each into the order of these, those with most of them first.
+    pub(super) fn put_in_order(&mut self, rounds: &[u64]) {
+        self.rounds_at.clear();
+        let all = rounds.first().copied().unwrap_or(0);
+        if self.in_order && rounds.iter().fold(0, |differ, &r| differ | (r ^ all)) == 0 {
+            return self.rounds_at.resize(rounds.len(), all as usize);
+        }
+        self.rounds.clear();
+        self.rounds.extend_from_slice(rounds);
+        if !self.lanes.is_sorted_by_key(|&lane| std::cmp::Reverse(rounds[lane as usize])) {
+            self.sort_lanes();
+        }
+        self.rounds_at.extend(self.lanes.iter().map(|&lane| rounds[lane as usize] as usize));
+    }
+
+    /// Sorts them.
+    fn sort_lanes(&mut self) {
         let LoopSpace { lanes, rounds, begins, gone: sorted, .. } = self;
         let most = lanes.iter().map(|&lane| rounds[lane as usize]).max().unwrap_or(0);
         self.in_order = false;
