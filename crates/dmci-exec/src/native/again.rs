@@ -2,7 +2,8 @@
 //!
 //! A processor stores a vector of 512 bits in two cycles or one, and adds two in less. So a sum or difference that has to
 //! leave its registers is not stored, if its operands are kept longer than it anyway: it is computed once more where it
-//! is needed, from the same operands, with the same bits.
+//! is needed, from the same operands, with the same bits. A product, too, if more is stored here than fits beside the
+//! products.
 
 use super::emit::{Emitter, NO_GROUP, NO_USE, number};
 use super::encode::Opcode;
@@ -14,6 +15,10 @@ pub(super) struct Again {
     makers: Vec<u32>,
     /// Values that others are made from, so that they are stored if they have to leave.
     sources: Vec<bool>,
+    /// By value, where its last use in the line is.
+    pub last: Vec<u32>,
+    /// Cycles in which stores could have been made beside products, and were not.
+    spare: i32,
     /// In lines that are run once for each group of lanes.
     pub allowed: bool,
 }
@@ -24,18 +29,42 @@ impl Again {
     pub fn new(builder: &Builder) -> Again {
         let mut makers = vec![NO_MAKER; builder.homes.len()];
         for (i, instruction) in (0..).zip(&builder.instructions) {
-            if let (Action::Binary(Opcode { map: 1, code: 0x58 | 0x5C, .. }, _), result) =
+            if let (Action::Binary(Opcode { map: 1, code: 0x58 | 0x59 | 0x5C, .. }, _), result) =
                 (instruction.action, instruction.result)
             {
                 makers[result.0 as usize] = i;
             }
         }
-        Again { makers, sources: vec![false; builder.homes.len()], allowed: false }
+        let values = builder.homes.len();
+        Again { makers, sources: vec![false; values], last: vec![0; values], spare: 0, allowed: false }
+    }
+}
+
+/// Cycles of a store.
+const STORE: i32 = 2;
+
+/// How far stores run behind products, or ahead of them, in what a processor looks at together.
+const BEHIND: i32 = 3;
+const AHEAD: i32 = 8;
+
+impl Again {
+    /// An instruction is written.
+    pub fn note(&mut self, action: Action) {
+        let product = match action {
+            Action::Binary(op, _) => op.map == 1 && matches!(op.code, 0x59 | 0x5E),
+            action => matches!(action, Action::Fused { .. }),
+        };
+        self.spare = (self.spare + product as i32).min(AHEAD);
+    }
+
+    /// A store is written that no instruction asks for.
+    pub fn note_store(&mut self) {
+        self.spare -= STORE;
     }
 }
 
 impl Emitter<'_> {
-    /// The sum or difference that a value is.
+    /// The sum, difference or product that a value is.
     fn maker(&self, v: Value) -> Option<(Opcode, bool, [Value; 2])> {
         let maker = Some(self.again.makers[v.0 as usize]).filter(|i| *i != NO_MAKER)?;
         match self.builder.instructions[maker as usize] {
@@ -55,9 +84,10 @@ impl Emitter<'_> {
         let is_there = |o: Value| match self.homes[o.0 as usize] {
             Home::Constant(_) => true,
             Home::Again => false,
-            _ => self.next[o.0 as usize] != NO_USE && self.next[o.0 as usize] >= next,
+            _ => self.next[o.0 as usize] != NO_USE && self.again.last[o.0 as usize] >= next,
         };
-        self.maker(v).is_some_and(|(_, _, operands)| operands.into_iter().all(is_there))
+        let pays = |op: Opcode| op.code != 0x59 || self.again.spare < -BEHIND;
+        self.maker(v).is_some_and(|(op, _, operands)| pays(op) && operands.into_iter().all(is_there))
     }
 
     /// Frees the registers of such a value.

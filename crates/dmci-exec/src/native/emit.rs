@@ -189,6 +189,7 @@ impl<'a> Emitter<'a> {
         let mut later = vec![[NO_USE; 4]; instructions.len()];
         let mut needed = vec![true; instructions.len()];
         needed_after.iter().for_each(|v| self.next[v.0 as usize] = instructions.len() as u32);
+        needed_after.iter().for_each(|v| self.again.last[v.0 as usize] = instructions.len() as u32);
         for (i, instruction) in instructions.iter().enumerate().rev() {
             let result = instruction.result;
             if result != NONE && self.next[result.0 as usize] == NO_USE {
@@ -197,6 +198,9 @@ impl<'a> Emitter<'a> {
             }
             for (k, v) in instruction.operands.iter().enumerate().filter(|(_, v)| **v != NONE) {
                 later[i][k] = self.next[v.0 as usize];
+                if later[i][k] == NO_USE {
+                    self.again.last[v.0 as usize] = i as u32;
+                }
             }
             for v in instruction.operands.iter().filter(|v| **v != NONE) {
                 self.next[v.0 as usize] = i as u32;
@@ -208,6 +212,7 @@ impl<'a> Emitter<'a> {
             }
             self.make_operands_again(instruction);
             self.instruction(instruction);
+            self.again.note(instruction.action);
             // Only now: nothing may go to memory that this instruction has read.
             for v in instruction.operands.iter().filter(|v| **v != NONE) {
                 self.forget_if_dead(*v);

@@ -79,6 +79,7 @@ impl Emitter<'_> {
         if self.homes[v.0 as usize] == Home::Nowhere {
             let home = Home::Spill(self.spill_slot());
             self.homes[v.0 as usize] = home;
+            self.again.note_store();
             let group = self.group_of[v.0 as usize];
             for copy in 0..self.interleave {
                 self.code.vector(STORE, self.register(group, copy), 0, self.home(home, copy), None);
