@@ -38,9 +38,9 @@ pub fn carry_ends(tape: &Tape) -> Tape {
             }
             // The number of rounds is behind the state.
             Node::Out { of, index } if tape.loop_of(of).is_some_and(|l| l.states == index) => {
-                let of_new = rebuild.id(of);
-                let id = rebuild.out(of_new, index as usize + found[of.0 as usize].len());
-                rebuild.replace(i, id);
+                let (more, of) = (found[of.0 as usize].len(), rebuild.id(of));
+                let rounds = rebuild.out(of, index as usize + more);
+                rebuild.replace(i, rounds);
             }
             _ => {
                 rebuild.copy(i);
@@ -78,18 +78,25 @@ fn same_nodes(forward: &Loop, outside: &[NodeId], back: &Loop, outside_back: &[N
     for (node, id) in back.body.nodes.iter().zip((0..).map(NodeId)) {
         match *node {
             Node::Leaf(n) => leaves[n as usize] = id,
-            Node::Op(op, args) => drop(operations.insert((op, used(op, args)), id)),
-            Node::Real(bits) => drop(constants.insert((true, bits), id)),
-            Node::Int(x) => drop(constants.insert((false, x as u64), id)),
+            Node::Op(op, args) => {
+                operations.insert((op, used(op, args)), id);
+            }
+            Node::Real(bits) => {
+                constants.insert((true, bits), id);
+            }
+            Node::Int(x) => {
+                constants.insert((false, x as u64), id);
+            }
             _ => {}
         }
     }
-    let leaf = |n: usize| {
-        let at = n.checked_sub(states).map_or(Some(n), |shared| {
-            let same = |&o: &NodeId| o == outside[states + shared];
-            Some(states + outside_back[own..].iter().position(same)?)
-        });
-        Some(leaves[own + at?])
+    // Behind its own state, the one back has the state of the other, then what rounds share.
+    let leaf = |n: usize| match n.checked_sub(states) {
+        None => Some(leaves[own + n]),
+        Some(_) => {
+            let shared = outside_back[own..].iter().position(|o| *o == outside[n])?;
+            Some(leaves[own + states + shared])
+        }
     };
     let mut same: Vec<Option<NodeId>> = Vec::with_capacity(forward.body.nodes.len());
     for node in &forward.body.nodes {
