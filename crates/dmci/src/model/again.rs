@@ -63,8 +63,9 @@ impl Model {
         let Some(Last { path, want, lanes, .. }) = &work.last else { return false };
         let (n, count) = (self.numbers, lanes.count());
         // Anybody may have changed these since.
-        let now = [values.len(), gradients.len(), hessians.len()];
-        if now != lengths(self, *lanes, *want) || !failures.is_empty() {
+        let [first, second, third] = lengths(self, *lanes, *want);
+        let as_then = values.len() == first && gradients.len() == second && hessians.len() == third;
+        if !as_then || !failures.is_empty() {
             return false;
         }
         let mut target = target(self, [values, gradients, hessians]);
