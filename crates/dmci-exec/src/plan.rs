@@ -409,10 +409,10 @@ impl<'a> Planner<'a> {
     fn finish(mut self, steps: Vec<Step>) -> Plan {
         for i in 0..self.loops.len() {
             let follows = |l: &&LoopStep| l.kind == LoopStepKind::Backward { of: i as u32 };
-            let follower = self.loops.iter().find(follows);
-            let steady = Steady::of(&self.loops[i], follower);
+            let followers: Vec<&LoopStep> = self.loops.iter().filter(follows).collect();
+            let steady = Steady::of(&self.loops[i], &followers);
             let remembered = match self.loops[i].kind {
-                LoopStepKind::Forward { .. } => Remembered::of(&self.loops[i], steady.as_ref(), follower),
+                LoopStepKind::Forward { .. } => Remembered::of(&self.loops[i], steady.as_ref(), &followers),
                 LoopStepKind::Backward { of } => Remembered::followed(&self.loops[i], &self.loops[of as usize]),
             };
             (self.loops[i].steady, self.loops[i].remembered) = (steady, remembered);

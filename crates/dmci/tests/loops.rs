@@ -178,3 +178,26 @@ fn lanes_join_a_loop_around_a_loop_on_the_way_back() {
     assert_eq!(first_difference(&flat.values, &found.values), None);
     assert_eq!(first_difference(&flat.gradients, &found.gradients), None);
 }
+
+/// Each result has a way back of its own through the loop, and reads other states of it, counters too.
+#[test]
+fn results_of_one_loop_read_different_states_on_their_ways_back() {
+    let text = "(let loop ((n 0) (y a) (u x) (v b) (z 0.0))
+                  (if (= n 400)
+                      (list u z v)
+                      (loop (+ n 1)
+                            (+ y 0.001)
+                            (* u (+ 0.99 (* 0.01 a)))
+                            (+ (* 0.999 v) (* 1e-6 n b))
+                            (+ z (* b y y)))))";
+    let run = |loops: bool| {
+        let options = ModelOptions { loops, outputs: 3, ..ModelOptions::default() };
+        let model = Model::new(Program::new(text), &["a", "b"], &["x"], options);
+        let batch = model.evaluate(&[0.4, 1.5], &[Column::Reals(uniform(100, 3))], Want::Gradients).unwrap();
+        assert!(batch.failures.is_empty());
+        batch
+    };
+    let (flat, found) = (run(false), run(true));
+    assert_eq!(first_difference(&flat.values, &found.values), None);
+    assert_eq!(first_difference(&flat.gradients, &found.gradients), None);
+}

@@ -28,20 +28,17 @@ pub(crate) struct Later {
 }
 
 impl Remembered {
-    /// For a loop that goes on, followed back by another one or not.
-    pub fn of(step: &LoopStep, steady: Option<&Steady>, follower: Option<&LoopStep>) -> Remembered {
+    /// For a loop that goes on, followed back by these.
+    pub fn of(step: &LoopStep, steady: Option<&Steady>, followers: &[&LoopStep]) -> Remembered {
         let counts = |row: Slot| steady.is_some_and(|s| s.counters.iter().any(|c| c.state == row));
         let marked: Vec<Slot> = rows_of(step.state()).filter(|&row| !counts(row)).collect();
         // Where a lane may leave in the midst of a stretch, all is needed to begin again from there.
-        let read = follower.filter(|_| steady.is_some_and(|s| !s.guarded)).and_then(read_back);
-        let unread: FxHashSet<Slot> = match (follower, read) {
-            (Some(follower), Some(read)) => {
-                let pairs = rows_of(step.state()).zip(rows_of(follower.followed()));
-                pairs.filter(|(_, seen)| !read.contains(seen)).map(|pair| pair.0).collect()
-            }
-            _ => FxHashSet::default(),
+        let may_stop = steady.is_none_or(|s| s.guarded);
+        let read: Option<Vec<FxHashSet<Slot>>> = followers.iter().map(|f| read_back(step, f)).collect();
+        let history = match read.filter(|_| !may_stop) {
+            Some(read) => marked.iter().copied().filter(|row| read.iter().any(|read| read.contains(row))).collect(),
+            None => marked.clone(),
         };
-        let history = marked.iter().copied().filter(|row| !unread.contains(row)).collect();
         Remembered { marked, history, later: Vec::new() }
     }
 
@@ -64,10 +61,12 @@ impl Remembered {
     }
 }
 
-/// The rows that rounds back read, if it is plain operations that do.
-fn read_back(step: &LoopStep) -> Option<FxHashSet<Slot>> {
-    let steps = &step.body.steps;
-    steps.iter().all(|s| operation(s).is_some()).then(|| read_anywhere(steps.iter()))
+/// The rows of the state of a loop that rounds back read, if it is plain operations that do.
+fn read_back(step: &LoopStep, follower: &LoopStep) -> Option<FxHashSet<Slot>> {
+    let steps = &follower.body.steps;
+    let read = steps.iter().all(|s| operation(s).is_some()).then(|| read_anywhere(steps))?;
+    let pairs = rows_of(step.state()).zip(rows_of(follower.followed()));
+    Some(pairs.filter(|(_, seen)| read.contains(seen)).map(|pair| pair.0).collect())
 }
 
 impl LoopStep {

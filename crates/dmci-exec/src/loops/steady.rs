@@ -94,8 +94,8 @@ impl Steady {
         ends
     }
 
-    /// The rounds of a loop of plain operations, followed back by another one or not.
-    pub fn of(step: &LoopStep, follower: Option<&LoopStep>) -> Option<Steady> {
+    /// The rounds of a loop of plain operations, followed back by these.
+    pub fn of(step: &LoopStep, followers: &[&LoopStep]) -> Option<Steady> {
         let plain = |step: &Step| matches!(step, Step::Guard { .. }) || operation(step).is_some();
         if !step.body.steps.iter().all(plain) {
             return None;
@@ -112,7 +112,7 @@ impl Steady {
             })
             .collect();
         let steps: Vec<Step> = step.body.steps.iter().map(|s| simplified(s, &settled, &known)).collect();
-        let candidates = counters(step, follower, &pairs, &known, writer);
+        let candidates = counters(step, followers, &pairs, &known, writer);
         let (rounds, tests) = bounds(&steps, &candidates, &known);
         let mut steady = Steady {
             steps: Vec::new(),
@@ -239,7 +239,7 @@ fn simplified(step: &Step, settled: &FxHashMap<Slot, Slot>, known: &FxHashMap<Sl
 /// States that begin with a known integer and change by a known one; no follower reads them.
 fn counters<'a>(
     step: &LoopStep,
-    follower: Option<&LoopStep>,
+    followers: &[&LoopStep],
     pairs: &[(Slot, Slot)],
     known: &FxHashMap<Slot, u64>,
     writer: impl Fn(Slot) -> Option<&'a Step>,
@@ -247,12 +247,8 @@ fn counters<'a>(
     if !matches!(step.kind, LoopStepKind::Forward { .. }) || pairs.len() != step.starts.len() {
         return Vec::new();
     }
-    let read = follower.map(|f| {
-        let steps = f.prelude.iter().chain(&f.body.steps);
-        let (own, states) = (f.next.len(), pairs.len());
-        let rows: Vec<Slot> = rows_of(&f.leaves[own..]).take(states).collect();
-        (read_anywhere(steps), rows)
-    });
+    let read = |f: &&LoopStep| (read_anywhere(&f.body.steps), rows_of(f.followed()).collect());
+    let read: Vec<(FxHashSet<Slot>, Vec<Slot>)> = followers.iter().map(read).collect();
     let mut found = Vec::new();
     for (i, (&(next, state), start)) in pairs.iter().zip(&step.starts).enumerate() {
         let by = match writer(next) {
@@ -263,7 +259,7 @@ fn counters<'a>(
             }
             _ => None,
         };
-        let unread = read.as_ref().is_none_or(|(read, rows)| rows.get(i).is_some_and(|row| !read.contains(row)));
+        let unread = read.iter().all(|(read, rows)| rows.get(i).is_some_and(|row| !read.contains(row)));
         if let (Some(start), Some(by), true) = (start, by, unread) {
             found.push(Counter { state, start: *start, by: by as i64 });
         }
@@ -272,7 +268,7 @@ fn counters<'a>(
 }
 
 /// All rows that steps read.
-pub(super) fn read_anywhere<'a>(steps: impl Iterator<Item = &'a Step>) -> FxHashSet<Slot> {
+pub(super) fn read_anywhere(steps: &[Step]) -> FxHashSet<Slot> {
     let mut read = FxHashSet::default();
     for step in steps {
         match step {
