@@ -223,7 +223,10 @@ fn trace_names(
         let datum = given.or_else(|| schema.find(name).map(|p| p.datum()));
         let Some(datum) = datum else {
             let message = format!("{name} has no value to differentiate at in {}", program.name);
-            let help = format!("give it one with --set {name}=..., or in the program's (params ...)");
+            let help = match name.split_once('=') {
+                Some((name, value)) => format!("name and value are given apart: --wrt {name} --set {name}={value}"),
+                None => format!("give it one with --set {name}=..., or in the program's (params ...)"),
+            };
             return Err(vec![*Diagnostic::error("E0701", message).help(help)]);
         };
         let Some(traced) = binding::parameter(&mut vm.world, &datum, name) else {

@@ -20,7 +20,7 @@ pub(crate) fn add_help(vm: &Vm, program: &Program, diagnostics: &mut [Diagnostic
         } else if let Some((_, ours)) = FOREIGN.iter().find(|(foreign, _)| *foreign == name) {
             Some(format!("in Scheme this is {ours}"))
         } else {
-            closest(&name, names_in(&program.text).chain(system)).map(|best| format!("did you mean {best}?"))
+            closest(&name, names_in(&program.text), system).map(|best| format!("did you mean {best}?"))
         };
         if near.is_some() || diagnostic.help.is_none() {
             diagnostic.help = near.or_else(|| Some(format!("define it, or give it a value with --set {name}=...")));
@@ -80,19 +80,25 @@ fn names_in(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| word.len() > 1 && !word.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.'))
 }
 
-/// The known name that is nearest in spelling, if it is near enough.
-fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+/// The name that is nearest in spelling, if it is near enough; of equally near ones, one of the program.
+fn closest<'a>(
+    name: &str,
+    program: impl Iterator<Item = &'a str>,
+    system: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
     let limit = match name.chars().count() {
         0..=2 => 1,
         3..=5 => 1,
         n => (n / 3).min(4),
     };
-    known
-        .filter(|&k| k != name)
-        .filter_map(|k| Some((distance(name, k, limit)?, k)))
-        .filter(|(d, k)| *d <= limit && *d < k.chars().count())
-        .min_by(|a, b| a.cmp(b))
-        .map(|(_, k)| k)
+    program
+        .zip(std::iter::repeat(false))
+        .chain(system.zip(std::iter::repeat(true)))
+        .filter(|&(k, _)| k != name)
+        .filter_map(|(k, foreign)| Some((distance(name, k, limit)?, foreign, k)))
+        .filter(|(d, _, k)| *d <= limit && *d < k.chars().count())
+        .min()
+        .map(|(.., k)| k)
 }
 
 /// Edit distance with swaps of neighbours; `None` if it is surely above `limit`.
@@ -125,9 +131,17 @@ mod tests {
     #[test]
     fn a_misspelt_name_is_found() {
         let known = ["vector-ref", "vector-set!", "length", "lambda"];
-        assert_eq!(closest("lenght", known.into_iter()), Some("length"));
-        assert_eq!(closest("vector-reff", known.into_iter()), Some("vector-ref"));
-        assert_eq!(closest("zebra", known.into_iter()), None);
+        let closest_to = |name: &str| closest(name, std::iter::empty(), known.into_iter());
+        assert_eq!(closest_to("lenght"), Some("length"));
+        assert_eq!(closest_to("vector-reff"), Some("vector-ref"));
+        assert_eq!(closest_to("zebra"), None);
+    }
+
+    #[test]
+    fn names_of_the_program_come_first() {
+        let find = |name: &str| closest(name, names_in("(let loop ((i 0)) (lop i))"), ["log", "lot"].into_iter());
+        assert_eq!(find("lop"), Some("loop"));
+        assert_eq!(find("logg"), Some("log"));
     }
 
     #[test]

@@ -48,16 +48,18 @@ impl Remembered {
         let pairs = rows_of(step.followed()).zip(rows_of(forward.state()));
         let history: Vec<Slot> = pairs.filter(|(_, of)| kept.contains(of)).map(|pair| pair.0).collect();
         let pairs: FxHashMap<Slot, Slot> = rows_of(&step.next).zip(rows_of(step.state())).collect();
-        let later = step.body.steps.iter().filter_map(|s| match *s {
-            Step::Move { d, s, count: 1 } => {
-                let at = history.iter().position(|row| *row == s)?;
-                let reals = forward.steady.as_ref().map(|steady| &steady.reals);
+        let reals = forward.steady.as_ref().map(|steady| &steady.reals);
+        let mut later: Vec<Later> = Vec::new();
+        for step in &step.body.steps {
+            let Step::Move { d, s, count: 1 } = *step else { continue };
+            let (Some(at), Some(&state)) = (history.iter().position(|row| *row == s), pairs.get(&d)) else { continue };
+            // Each has a place of its own for what it is at first.
+            if later.iter().all(|l| l.at != at) {
                 let real = reals.is_some_and(|reals| reals.contains(&forward.remembered.history[at]));
-                Some(Later { state: *pairs.get(&d)?, next: d, at, real })
+                later.push(Later { state, next: d, at, real });
             }
-            _ => None,
-        });
-        Remembered { later: later.collect(), marked: Vec::new(), history }
+        }
+        Remembered { marked: Vec::new(), history, later }
     }
 }
 

@@ -1,0 +1,141 @@
+//! Generated loops of many rounds, with several results: under every kind of machine code and with any passes, lanes
+//! have the bits of rounds recorded one by one.
+//!
+//! `DMCI_LONG=1` takes many more of them.
+
+use dmci::{Batch, Code, Column, Datum, Mode, Model, ModelOptions, Numerics, Passes, Program, RunOptions, Want};
+use dmci_fuzz::random::Random;
+
+fn count(usual: u64) -> u64 {
+    if std::env::var_os("DMCI_LONG").is_some_and(|v| v != "0") { usual * 20 } else { usual }
+}
+
+/// A number of a round, made of some others.
+fn number(random: &mut Random, atoms: &[String], depth: usize) -> String {
+    if depth == 0 || random.one_in(6) {
+        return if random.one_in(4) {
+            random.text(&["a", "b", "x", "0.5", "1", "-0.3"]).into()
+        } else {
+            random.pick(atoms).clone()
+        };
+    }
+    let mut part = || number(random, atoms, depth - 1);
+    let (p, q, r) = (part(), part(), part());
+    match random.below(15) {
+        0 | 1 => format!("(+ {p} {q})"),
+        2 => format!("(- {p} {q})"),
+        3..=5 => format!("(* {p} {q})"),
+        6 => format!("(/ {p} (+ 1.0 (* {q} {q})))"),
+        7 => format!("(sin {p})"),
+        8 => format!("(tanh {p})"),
+        9 => format!("(exp (* -0.3 {p}))"),
+        10 => format!("(sqrt (+ 0.1 (abs {p})))"),
+        11 => format!("(max {p} {q})"),
+        12 => format!("(if (< {p} {q}) {r} {p})"),
+        13 => format!("(cond ((> {p} 0.7) {q}) ((< {p} 0.2) {r}) (else 0.9))"),
+        _ => format!("(/ {p} {q})"),
+    }
+}
+
+/// What a state becomes: often something simple, or what another one is.
+fn next(random: &mut Random, own: &str, atoms: &[String]) -> String {
+    match random.below(10) {
+        0 => own.to_string(),
+        1 => random.pick(atoms).clone(),
+        2 => format!("(+ {own} {})", number(random, atoms, 2)),
+        3 => format!("(* 1.7 {own} (- 1 {own}))"),
+        4 => format!("(+ (* {own} b) a)"),
+        5 => random.text(&["a", "x", "1.0"]).to_string(),
+        _ => number(random, atoms, 3),
+    }
+}
+
+/// A loop, how many results it has, and how many rounds at most.
+fn loop_of(random: &mut Random) -> (String, usize, usize) {
+    let states: Vec<String> = (0..1 + random.below(4)).map(|i| format!("s{i}")).collect();
+    let known = [3, 150, 228, 300, 500][random.below(5)];
+    let data = random.pick(&states);
+    let (ends, rounds) = match random.below(6) {
+        0..=2 => (format!("(= i {known})"), known),
+        3 => ("(= i n)".to_string(), 40),
+        4 => (format!("(or (>= i 60) (> {data} (* 2.0 x)))"), 60),
+        _ => ("(>= i (* 4 n))".to_string(), 160),
+    };
+    let mut atoms = states.clone();
+    if random.one_in(3) {
+        atoms.push("(* 0.01 i)".to_string());
+    }
+    let in_order = random.one_in(2);
+    let (mut starts, mut news, mut nexts) = ("(i 0)".to_string(), String::new(), "(+ i 1)".to_string());
+    for (k, state) in states.iter().enumerate() {
+        starts += &format!(" ({state} {})", random.text(&["a", "b", "x", "(* a x)", "0.5"]));
+        let next = next(random, state, &atoms);
+        if in_order && !random.one_in(3) {
+            news += &format!(" (v{k} {next})");
+            atoms.push(format!("v{k}"));
+            nexts += &format!(" v{k}");
+        } else {
+            nexts += &format!(" {next}");
+        }
+    }
+    let outputs = [1, 1, 2, 3][random.below(4)];
+    let results: Vec<String> = (0..outputs).map(|_| number(random, &states, 1)).collect();
+    let result = if outputs == 1 { results[0].clone() } else { format!("(list {})", results.join(" ")) };
+    (format!("(let loop ({starts}) (if {ends} {result} (let* ({news}) (loop {nexts}))))"), outputs, rounds)
+}
+
+/// Two calls with one batch, of different sizes: what each gives, in bits.
+fn evaluate(text: &str, options: ModelOptions, rows: &[(Vec<f64>, Vec<i64>)]) -> Vec<[Vec<u64>; 2]> {
+    let model = Model::new(Program::new(text), &["a", "b"], &["x", "n"], options);
+    let mut batch = Batch::default();
+    let bits = |list: &[f64]| list.iter().map(|x| x.to_bits()).collect();
+    let call = |(x, n): &(Vec<f64>, Vec<i64>)| {
+        let columns = [Column::Reals(x.clone()), Column::Data(n.iter().map(|&n| Datum::Integer(n)).collect())];
+        let theta = [0.4f32, 1.5, 0.7, -0.3].map(f64::from);
+        let done = model.evaluate_into(&mut batch, &theta, &columns, Want::Gradients);
+        assert!(done.is_ok() && batch.failures.is_empty(), "{text}");
+        [bits(&batch.values), bits(&batch.gradients)]
+    };
+    rows.iter().map(call).collect()
+}
+
+#[test]
+fn long_loops_have_the_bits_of_their_rounds_one_by_one() {
+    let mut looped = 0;
+    for seed in 0..count(150) {
+        let random = &mut Random::new(seed);
+        let (text, outputs, rounds) = loop_of(random);
+        let single = random.one_in(3);
+        let rows: Vec<(Vec<f64>, Vec<i64>)> = (0..2)
+            .map(|_| {
+                let lanes = [1, 7, 33, 64, 65][random.below(5)].min(1 + 8000 / rounds);
+                let x = (0..lanes).map(|_| (random.below(1000) as f32 / 700.0).into()).collect();
+                (x, (0..lanes).map(|_| random.between(0, 40)).collect())
+            })
+            .collect();
+        let options = |loops: bool, code: Code, passes: Passes, mode: Mode| {
+            let run = RunOptions { mode, numerics: Numerics { single, clamps: false }, ..RunOptions::default() };
+            ModelOptions { run, loops, joins: loops, code, passes, outputs, ..ModelOptions::default() }
+        };
+        let none = Passes { dead: false, merge: false, stage: false };
+        let flat = evaluate(&text, options(false, Code::Never, none, Mode::Direct), &rows);
+        let mut some = || Passes { dead: random.one_in(2), merge: random.one_in(2), stage: random.one_in(2) };
+        for (code, passes, mode) in [
+            (Code::Always, Passes::default(), Mode::Direct),
+            (Code::AlwaysNarrow, Passes::default(), Mode::Direct),
+            (Code::Never, Passes::default(), Mode::Direct),
+            (Code::Always, some(), Mode::Dmci),
+        ] {
+            let how = format!("seed {seed}, {code:?}, {passes:?}, single {single}:\n{text}");
+            let found = evaluate(&text, options(true, code, passes, mode), &rows);
+            for (flat, found) in flat.iter().zip(&found) {
+                for (what, flat, found) in [("values", &flat[0], &found[0]), ("gradients", &flat[1], &found[1])] {
+                    let first = flat.iter().zip(found).position(|(a, b)| a != b);
+                    assert_eq!(first, None, "{what} differ: {how}");
+                }
+            }
+        }
+        looped += (rounds > 100) as u64;
+    }
+    assert!(looped > count(150) / 4, "only {looped} are long");
+}
