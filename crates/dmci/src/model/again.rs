@@ -71,11 +71,12 @@ impl Model {
         let mut target = target(self, [values, gradients, hessians]);
         let plan = path.plan(*want, lanes);
         let done = if count == 1 {
-            let mut numbers = (0..n + columns.len()).map(|leaf| match leaf.checked_sub(n).map(|input| &columns[input]) {
-                None => params[leaf].into(),
-                Some(Column::Reals(list)) => list[0].into(),
-                Some(_) => f64::NAN,
-            });
+            let mut numbers =
+                (0..n + columns.len()).map(|leaf| match leaf.checked_sub(n).map(|input| &columns[input]) {
+                    None => params[leaf].into(),
+                    Some(Column::Reals(list)) => list[0].into(),
+                    Some(_) => f64::NAN,
+                });
             // By reference: to move what was just written costs as much as all the rest.
             plan.run_one(&mut numbers, &mut target)
         } else {
