@@ -127,15 +127,15 @@ def by_hand(record):
             line += f" {times(r['fused_ns'])} | {r['ours_ns'] / r['fused_ns']:.2f} |"
         lines.append(line)
     told = "without contraction of products and sums" + (", and with it" if fused else "")
-    return f"""
-Beside the same programs written by hand in Rust, with derivatives worked out by hand, vectorised, {told}:
-
-""" + "\n".join(lines) + """
-
+    forward = """
 The logistic map by hand carries its one derivative forward, with four products a step. A gradient of ours is that of
 reverse mode, which defines its bits whatever is asked for, and takes six; seven where it is faster to compute a product
 twice than to store it.
 """
+    return f"""
+Beside the same programs written by hand in Rust, with derivatives worked out by hand, vectorised, {told}:
+
+""" + "\n".join(lines) + "\n" + (forward if any(r["program"].startswith("logistic") for r in record["hand"]) else "")
 
 
 def beside_casadi(record):

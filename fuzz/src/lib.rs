@@ -13,3 +13,13 @@ pub mod sexp;
 pub mod shrink;
 pub mod supervisor;
 pub mod targets;
+
+/// Whether `DMCI_LONG` asks for the tests that take longer.
+pub fn is_long() -> bool {
+    std::env::var_os("DMCI_LONG").is_some_and(|v| v != "0")
+}
+
+/// How many programs a test takes: usually so many, twenty times as many if it may take longer.
+pub fn count(usual: u64) -> u64 {
+    if is_long() { usual * 20 } else { usual }
+}

@@ -3,6 +3,7 @@
 //! `DMCI_FUZZ_SECONDS` sets the time per target (20 by default, 600 with `DMCI_LONG=1`).
 
 use dmci_fuzz::corpus;
+use dmci_fuzz::is_long;
 use dmci_fuzz::supervisor::{self, Campaign};
 use dmci_fuzz::targets::Target;
 use std::path::{Path, PathBuf};
@@ -13,9 +14,8 @@ fn program() -> &'static Path {
 }
 
 fn fuzz(target: Target) {
-    let long = std::env::var_os("DMCI_LONG").is_some_and(|v| v != "0");
     let seconds = std::env::var("DMCI_FUZZ_SECONDS").ok().and_then(|s| s.parse().ok());
-    let seconds = seconds.unwrap_or(if long { 600 } else { 20 });
+    let seconds = seconds.unwrap_or(if is_long() { 600 } else { 20 });
     let keep = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("found");
     let campaign = Campaign { target, time: Duration::from_secs(seconds), seed: 7, keep, minimise: true };
     let summary = supervisor::run(program(), &campaign).expect("the fuzzer can be started");

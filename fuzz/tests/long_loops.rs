@@ -4,11 +4,8 @@
 //! `DMCI_LONG=1` takes many more of them.
 
 use dmci::{Batch, Code, Column, Datum, Mode, Model, ModelOptions, Numerics, Passes, Program, RunOptions, Want};
+use dmci_fuzz::count;
 use dmci_fuzz::random::Random;
-
-fn count(usual: u64) -> u64 {
-    if std::env::var_os("DMCI_LONG").is_some_and(|v| v != "0") { usual * 20 } else { usual }
-}
 
 /// A number of a round, made of some others.
 fn number(random: &mut Random, atoms: &[String], depth: usize) -> String {

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used)]
 
 use dmci::{Batch, Column, Datum, Limits, Mode, Model, ModelOptions, Program, RunOptions, Want};
+use dmci_fuzz::count;
 use dmci_fuzz::random::Random;
 use std::time::Duration;
 
@@ -163,9 +164,8 @@ fn run(text: &str, seed: u64, mode: Mode, (joins, loops): (bool, bool)) -> (Batc
 
 #[test]
 fn generated_loops_have_the_bits_of_their_rounds_one_by_one() {
-    let long = std::env::var_os("DMCI_LONG").is_some_and(|v| v != "0");
     let (mut lanes, mut failed, mut walks, mut flat_walks) = (0, 0, 0, 0);
-    for seed in 0..if long { 6000 } else { 300 } {
+    for seed in 0..count(300) {
         let text = program(seed);
         let (flat, recordings) = run(&text, seed, Mode::Direct, (false, false));
         flat_walks += recordings;

@@ -5,6 +5,7 @@
 use dmci::{Datum, Mode};
 use dmci_fuzz::agree::{self, Seen, Ways};
 use dmci_fuzz::generator::{self, Options};
+use dmci_fuzz::is_long;
 use dmci_fuzz::sexp::{Sexp, text_of};
 use dmci_fuzz::shrink;
 use std::fmt::Write as _;
@@ -15,10 +16,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const ALL_WAYS_EVERY: u64 = 25;
 /// Failures reported before we give up.
 const MAX_FAILURES: usize = 5;
-
-fn is_long() -> bool {
-    std::env::var_os("DMCI_LONG").is_some_and(|v| v != "0")
-}
 
 /// Where seeds start: another number in `DMCI_PROPERTY_SEED` tries other programs.
 fn first_seed() -> u64 {

@@ -5,11 +5,8 @@ use dmci::{
     Bindings, Column, Datum, GradOptions, Gradient, Interpreter, Mode, Model, ModelOptions, Numerics, Passes, Program,
     RunOptions, Shape, Want, Wrt,
 };
+use dmci_fuzz::count;
 use dmci_fuzz::random::Random;
-
-fn count(usual: u64) -> u64 {
-    if std::env::var_os("DMCI_LONG").is_some_and(|v| v != "0") { usual * 20 } else { usual }
-}
 
 /// A generator of expressions of a wanted shape. `a` and `b` are numbers, `w` is a vector of 3 and
 /// `x` a 2x3 matrix; `k` is an exact integer from 0 to 2.

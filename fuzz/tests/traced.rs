@@ -6,14 +6,11 @@ use dmci::{
     Want, Wrt,
 };
 use dmci_fuzz::agree::small_limits;
+use dmci_fuzz::count;
 use dmci_fuzz::generator::{self, Options};
 use dmci_fuzz::sexp::text_of;
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
-
-fn count(usual: u64) -> u64 {
-    if std::env::var_os("DMCI_LONG").is_some_and(|v| v != "0") { usual * 20 } else { usual }
-}
 
 /// A generated program whose value is the sum of all numbers in its last form's value.
 fn program(seed: u64) -> Program {

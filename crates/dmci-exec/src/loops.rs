@@ -63,11 +63,16 @@ fn take_states(step: &LoopStep, states: &[u64], to: &[Slot], (rows, width, n): (
     let reals = step.steady.as_ref().map(|steady| &steady.reals);
     for ((r, &s), state) in to.iter().enumerate().zip(&step.remembered.history) {
         let (row, from) = (&mut rows[s as usize * width..][..n], &states[r * width..][..n]);
-        if reals.is_some_and(|reals| reals.contains(state)) {
-            row.iter_mut().zip(from).for_each(|(slot, &bits)| *slot = canonical(bits));
-        } else {
-            row.copy_from_slice(from);
-        }
+        take_row(row, from, reals.is_some_and(|reals| reals.contains(state)));
+    }
+}
+
+/// The same for one row, of reals or not.
+fn take_row(row: &mut [u64], from: &[u64], real: bool) {
+    if real {
+        row.iter_mut().zip(from).for_each(|(slot, &bits)| *slot = canonical(bits));
+    } else {
+        row.copy_from_slice(from);
     }
 }
 

@@ -177,6 +177,7 @@ pub(crate) struct LoopStep {
     pub body: Plan,
     /// What is left of a round once the loop is under way, if it is all plain operations.
     pub steady: Option<Steady>,
+    /// What the way back finds again.
     pub remembered: Remembered,
 }
 

@@ -87,8 +87,7 @@ fn closest<'a>(
     system: impl Iterator<Item = &'a str>,
 ) -> Option<&'a str> {
     let limit = match name.chars().count() {
-        0..=2 => 1,
-        3..=5 => 1,
+        0..=5 => 1,
         n => (n / 3).min(4),
     };
     program

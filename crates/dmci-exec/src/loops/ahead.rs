@@ -1,12 +1,11 @@
 //! Many rounds at once, in machine code, as long as all lanes take part in them.
 
 use super::history::BUFFER_WORDS;
-use super::{Back, LoopSpace, Steady, rows_of, take_states};
+use super::{Back, LoopSpace, Steady, rows_of, take_row, take_states};
 use crate::block::STAYED;
 use crate::native::Compiled;
 use crate::plan::{LoopStep, RowRange};
 use crate::words::Words;
-use dmci_ops::op::canonical;
 use std::ops::Range;
 
 /// Rounds that are tried at once, at first and at most.
@@ -200,9 +199,8 @@ impl Back<'_, '_> {
         }
         let left = code.run_rounds(rows, padded, failed, native, (states, words), count);
         for later in &step.remembered.later {
-            let first = &states[later.at * width..][..n];
             let row = &mut rows[later.state as usize * width..][..n];
-            row.iter_mut().zip(first).for_each(|(slot, &bits)| *slot = if later.real { canonical(bits) } else { bits });
+            take_row(row, &states[later.at * width..][..n], later.real);
         }
         space.put_back(step.state(), (width, n, padded), &aside);
         space.ahead.aside = aside;

@@ -41,7 +41,7 @@ impl Again {
 }
 
 /// Cycles of a store.
-const STORE: i32 = 2;
+const CYCLES_TO_STORE: i32 = 2;
 
 /// How far stores run behind products, or ahead of them, in what a processor looks at together.
 const BEHIND: i32 = 3;
@@ -59,7 +59,7 @@ impl Again {
 
     /// A store is written that no instruction asks for.
     pub fn note_store(&mut self) {
-        self.spare -= STORE;
+        self.spare -= CYCLES_TO_STORE;
     }
 }
 

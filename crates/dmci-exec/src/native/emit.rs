@@ -188,8 +188,10 @@ impl<'a> Emitter<'a> {
         // What nothing needs is left out; each use knows the next one.
         let mut later = vec![[NO_USE; 4]; instructions.len()];
         let mut needed = vec![true; instructions.len()];
-        needed_after.iter().for_each(|v| self.next[v.0 as usize] = instructions.len() as u32);
-        needed_after.iter().for_each(|v| self.again.last[v.0 as usize] = instructions.len() as u32);
+        for v in needed_after {
+            self.next[v.0 as usize] = instructions.len() as u32;
+            self.again.last[v.0 as usize] = instructions.len() as u32;
+        }
         for (i, instruction) in instructions.iter().enumerate().rev() {
             let result = instruction.result;
             if result != NONE && self.next[result.0 as usize] == NO_USE {
