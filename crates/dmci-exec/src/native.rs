@@ -11,6 +11,8 @@ mod emit;
 mod encode;
 mod entire;
 mod extended;
+mod flat;
+mod inside;
 mod ir;
 mod line;
 mod lists;

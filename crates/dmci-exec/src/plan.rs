@@ -8,6 +8,7 @@ use dmci_ops::{Kernel, MAX_ARITY, Op, Shape, Type};
 use dmci_tape::{LoopKind, Node, NodeId, Tape};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The first row of a value in the workspace: one row of lanes for each of its elements.
@@ -55,6 +56,28 @@ pub(crate) enum Step {
         index: u32,
         count: u32,
     },
+}
+
+impl Step {
+    /// Rows that it reads, if it is neither about tensors nor a loop.
+    pub fn reads(&self) -> impl Iterator<Item = Slot> + '_ {
+        let (listed, others): (&[Slot], _) = match self {
+            Step::Op { op, args, .. } => (&args[..op.operands().len()], 0..0),
+            Step::Guard { test, .. } => (std::slice::from_ref(test), 0..0),
+            Step::Move { s, count, .. } | Step::Output { s, count, .. } => (&[], *s..*s + *count),
+            Step::Leaf { .. } | Step::Constant { .. } | Step::Tensor(_) | Step::Loop(_) => (&[], 0..0),
+        };
+        listed.iter().copied().chain(others)
+    }
+
+    /// Rows that it writes, likewise.
+    pub fn writes(&self) -> Range<Slot> {
+        match *self {
+            Step::Leaf { d, count, .. } | Step::Move { d, count, .. } => d..d + count,
+            Step::Constant { d, .. } | Step::Op { d, .. } => d..d + 1,
+            Step::Guard { .. } | Step::Output { .. } | Step::Tensor(_) | Step::Loop(_) => 0..0,
+        }
+    }
 }
 
 /// A step on tensors.

@@ -205,7 +205,7 @@ fn known_rows(prelude: &[Step]) -> FxHashMap<Slot, u64> {
 }
 
 /// The result of an operation on known integers and booleans.
-fn fold(op: Op, args: [Slot; MAX_ARITY], known: impl Fn(Slot) -> Option<u64>) -> Option<u64> {
+pub(crate) fn fold(op: Op, args: [Slot; MAX_ARITY], known: impl Fn(Slot) -> Option<u64>) -> Option<u64> {
     let operands = op.operands();
     if op.result() == Type::Real || operands.contains(&Type::Real) {
         return None;
@@ -218,7 +218,7 @@ fn fold(op: Op, args: [Slot; MAX_ARITY], known: impl Fn(Slot) -> Option<u64>) ->
 }
 
 /// A step that reads what a state has become for good.
-fn simplified(step: &Step, settled: &FxHashMap<Slot, Slot>, known: &FxHashMap<Slot, u64>) -> Step {
+pub(crate) fn simplified(step: &Step, settled: &FxHashMap<Slot, Slot>, known: &FxHashMap<Slot, u64>) -> Step {
     let settle = |row: Slot| settled.get(&row).copied().unwrap_or(row);
     match *step {
         Step::Op { op, d, args } => {
@@ -269,18 +269,7 @@ fn counters<'a>(
 
 /// All rows that steps read.
 pub(super) fn read_anywhere(steps: &[Step]) -> FxHashSet<Slot> {
-    let mut read = FxHashSet::default();
-    for step in steps {
-        match step {
-            Step::Guard { test, .. } => {
-                read.insert(*test);
-            }
-            Step::Move { s, count, .. } => read.extend(*s..*s + *count),
-            Step::Op { op, args, .. } => read.extend(&args[..op.operands().len()]),
-            _ => {}
-        }
-    }
-    read
+    steps.iter().flat_map(Step::reads).collect()
 }
 
 /// The rounds for which tests of counters go as recorded, and which guards these are.

@@ -4,6 +4,8 @@ use super::division::Ways;
 use super::emit::{Emitter, SPILLS_AT};
 use super::encode::{Numbers, Vectors};
 use super::entire::Entire;
+use super::flat::Flat;
+use super::inside::{Inside, Piece};
 use super::ir::{Builder, NONE, Value};
 use super::line::Lowering;
 use super::lists::Layout;
@@ -42,6 +44,10 @@ pub(crate) struct Compiled {
     pub(super) step: usize,
     /// Whether there are guards.
     pub(super) guarded: bool,
+    /// Whether there is a loop in it with which some groups of lanes may not be done.
+    pub(super) may_be_undone: bool,
+    /// Words in which states of loops in it are remembered.
+    pub(super) remembered: usize,
     /// Bytes for values that do not fit into registers.
     pub(super) spill_bytes: usize,
     /// If it is the body of a loop: the code for many rounds.
@@ -78,26 +84,35 @@ impl Compiled {
         of_loop: Option<&LoopStep>,
         layout: Option<&Layout>,
     ) -> Option<Compiled> {
-        let bodies = plan.loops.iter().map(|l| Compiled::body(l, lanes)).collect::<Option<Vec<_>>>()?;
+        let flat = if layout.is_some() && !plan.is_straight() { Some(Flat::of(plan)?) } else { None };
+        let outside = if flat.is_some() { &[][..] } else { &plan.loops };
+        let bodies = outside.iter().map(|l| Compiled::body(l, lanes)).collect::<Option<Vec<_>>>()?;
         let results = of_loop.map_or(&[][..], |step| &step.next);
         let vectors = plan.native.vectors(lanes);
         let rounds = of_loop.filter(|_| plan.is_straight()).and_then(Rounds::of);
+        let is_line = of_loop.is_none() && (plan.is_straight() || flat.is_some());
         let numbers = match plan.single {
             false => Numbers::Double,
             // What is in lists of single precision fills vectors as it is.
             true if layout.is_some_and(|layout| layout.numbers == Numbers::Single) => Numbers::Single,
-            true if of_loop.is_none() && can_be_packed(plan) && packing_pays(plan) => Numbers::Single,
+            true if is_line && can_be_packed(plan, flat.as_ref()) && packing_pays(plan) => Numbers::Single,
             true => Numbers::Short,
         };
         let sources = (layout, rounds.as_ref().zip(of_loop));
-        let lower =
-            |ways: Ways| Lowered::new(plan, [leaf_rows, output_rows], results, sources, (vectors, ways, numbers));
-        let mut lowered = lower(Ways::default());
+        let lower = |ways: Ways| match &flat {
+            Some(flat) => Lowered::of_flat(flat, [leaf_rows, output_rows], layout, (vectors, ways, numbers)),
+            None => Some(Lowered::new(plan, [leaf_rows, output_rows], results, sources, (vectors, ways, numbers))),
+        };
+        let mut lowered = lower(Ways::default())?;
         let ways = lowered.ways_of_divisions();
-        if rounds.is_none() && !ways.are_divisions() {
-            lowered = lower(ways);
+        let repeats = rounds.is_some() || flat.is_some();
+        if !repeats && !ways.are_divisions() {
+            lowered = lower(ways)?;
         }
-        let guarded = plan.steps.iter().any(|step| matches!(step, Step::Guard { .. }));
+        let guarded = match &flat {
+            Some(flat) => flat.is_guarded(),
+            None => plan.steps.iter().any(|step| matches!(step, Step::Guard { .. })),
+        };
         let strides = layout.map_or(&[][..], |l| &l.strides);
         let chain = lowered.chain();
         let choices: &[usize] = match lowered.length() {
@@ -112,14 +127,14 @@ impl Compiled {
         let fits = |interleave: &&usize| **interleave == 1 || lowered.lanes() * **interleave <= lanes;
         let mut best: Option<(f64, Emitted, (&Lowered<'_>, usize))> = None;
         // Values that stay in registers leave fewer of them for everything else.
-        let residents: &[usize] = if rounds.is_some() { &[32, 4, 0] } else { &[0] };
+        let residents: &[usize] = if repeats { &[32, 4, 0] } else { &[0] };
         // Another order pays where there are few registers, if it does.
         let reordered = if lanes > FEW && lowered.length() < SHORT { lowered.reordered() } else { None };
         let orders = || std::iter::once(&lowered).chain(&reordered);
         let choices = choices.iter().filter(fits).flat_map(|&i| residents.iter().map(move |&r| (i, r)));
         for ((interleave, resident), lowered) in choices.flat_map(|c| orders().map(move |lowered| (c, lowered))) {
-            let rounds = rounds.as_ref().map(|rounds| (rounds, resident));
-            let emitted = lowered.emit(plan.single, strides, width_for(lanes), interleave, (rounds, true));
+            let how = (width_for(lanes), interleave, resident);
+            let emitted = lowered.emit(plan.single, strides, how, (rounds.as_ref(), true));
             let cost = cost(&emitted, chain);
             let worth = |emitted: &Emitted| if interleave > emitted.interleave { WORTH_MORE_LANES } else { 0.99 };
             if best.as_ref().is_none_or(|(least, by, _)| cost < worth(by) * least) {
@@ -128,8 +143,8 @@ impl Compiled {
         }
         let (_, mut emitted, (lowered, resident)) = best?;
         if let Some(rounds) = &rounds {
-            let rounds = Some((rounds, resident));
-            emitted = lowered.emit(plan.single, strides, width_for(lanes), emitted.interleave, (rounds, false));
+            let how = (width_for(lanes), emitted.interleave, resident);
+            emitted = lowered.emit(plan.single, strides, how, (Some(rounds), false));
         }
         let mut memory = MmapMut::map_anon(emitted.bytes.len()).ok()?;
         memory.copy_from_slice(&emitted.bytes);
@@ -146,6 +161,8 @@ impl Compiled {
             lanes,
             step: emitted.lanes * emitted.interleave,
             guarded,
+            may_be_undone: flat.as_ref().is_some_and(Flat::may_be_undone),
+            remembered: flat.map_or(0, |flat| flat.remembered * vectors.bytes() * emitted.interleave / 8),
             rounds: emitted.rounds,
             spill_bytes: SPILLS_AT + emitted.spills * vectors.bytes() * emitted.interleave,
         })
@@ -206,6 +223,8 @@ struct Lowered<'a> {
     stays: Option<Value>,
     /// The entire loop, if there is code for that.
     entire: Option<Entire<'a>>,
+    /// All of it, if there are loops in it.
+    inside: Option<Inside>,
 }
 
 /// Code that is not yet in executable memory.
@@ -216,8 +235,9 @@ struct Emitted {
     /// Lanes of a vector, and vectors that are worked on together.
     lanes: usize,
     interleave: usize,
-    /// Instructions on vectors, in a round if there are any.
+    /// Instructions on vectors, in rounds if there are any.
     vectors: usize,
+    repeats: bool,
     rounds: Option<RoundsCode>,
 }
 
@@ -253,9 +273,9 @@ fn cost(emitted: &Emitted, chain: f64) -> f64 {
     let vectors = emitted.vectors as f64;
     let rate = if emitted.vectors > DECODED_CACHE { PER_CYCLE_DECODED } else { PER_CYCLE };
     // Rounds wait for each other; groups of lanes do not.
-    let (overlap, least) = match emitted.rounds {
-        Some(_) => (1.0, vectors / (4.0 * rate)),
-        None => ((WINDOW / vectors.max(1.0)).max(1.0), 0.0),
+    let (overlap, least) = match emitted.repeats {
+        true => (1.0, vectors / (4.0 * rate)),
+        false => ((WINDOW / vectors.max(1.0)).max(1.0), 0.0),
     };
     ((vectors / rate).max(chain / overlap) + least) / emitted.interleave as f64
 }
@@ -265,10 +285,10 @@ impl<'a> Lowered<'a> {
         plan: &'a Plan,
         rows: [usize; 2],
         results: &[RowRange],
-        (layout, rounds): (Option<&'a Layout>, Option<(&Rounds<'a>, &LoopStep)>),
+        (layout, rounds): (Option<&'a Layout>, Option<(&Rounds<'a>, &'a LoopStep)>),
         how: (Vectors, Ways, Numbers),
     ) -> Lowered<'a> {
-        let mut lowering = Lowering::new(plan, exported(plan, results), rows, layout, how);
+        let mut lowering = Lowering::new(plan.slots, exported(plan, results), rows, layout, how);
         let mut pieces = Vec::new();
         let mut start = 0;
         for (i, step) in plan.steps.iter().enumerate() {
@@ -290,14 +310,27 @@ impl<'a> Lowered<'a> {
             pieces.push((Part::Code(0), start..end));
         }
         let mut stays = None;
-        if let Some((rounds, _)) = rounds {
-            lowering.round(rounds.steady);
+        if let Some((rounds, steady)) = rounds.and_then(|(rounds, step)| Some((rounds, step.steady.as_ref()?))) {
+            lowering.round(steady);
             stays = if rounds.through { lowering.builder.keep_going(end, rounds) } else { None };
         }
         let round = end..lowering.builder.instructions.len();
         let entire = rounds.and_then(|(rounds, step)| Entire::of(step, rounds, &mut lowering));
         lowering.builder.forget();
-        Lowered { builder: lowering.builder, pieces, round, stays, entire }
+        Lowered { builder: lowering.builder, pieces, round, stays, entire, inside: None }
+    }
+
+    /// The same for a plan with loops in it.
+    fn of_flat(
+        flat: &'a Flat,
+        rows: [usize; 2],
+        layout: Option<&'a Layout>,
+        how: (Vectors, Ways, Numbers),
+    ) -> Option<Lowered<'a>> {
+        let mut lowering = Lowering::new(flat.slots, Vec::new(), rows, layout, how);
+        let inside = Some(Inside::of(flat, &mut lowering)?);
+        lowering.builder.forget();
+        Some(Lowered { builder: lowering.builder, pieces: Vec::new(), round: 0..0, stays: None, entire: None, inside })
     }
 
     /// The code, or of a loop only what tells how good it is.
@@ -305,9 +338,8 @@ impl<'a> Lowered<'a> {
         &self,
         single: bool,
         strides: &[u32],
-        width: usize,
-        interleave: usize,
-        (rounds, tried): (Option<(&Rounds<'_>, usize)>, bool),
+        (width, interleave, resident): (usize, usize, usize),
+        (rounds, tried): (Option<&Rounds<'_>>, bool),
     ) -> Emitted {
         let mut emitter = Emitter::new(&self.builder, strides, interleave, width * 8, single);
         let pieces = if tried && rounds.is_some() { &[][..] } else { &self.pieces };
@@ -315,23 +347,30 @@ impl<'a> Lowered<'a> {
             Part::Code(_) => Part::Code(emitter.function(range.clone())),
             step => *step,
         });
-        let parts = parts.collect();
-        let mut vectors = emitter.code.vectors;
-        let rounds = rounds.map(|(rounds, resident)| {
+        let mut parts: Vec<Part> = parts.collect();
+        let mut in_rounds = None;
+        if let Some(inside) = &self.inside {
+            let (at, vectors) = emitter.with_inside(inside, resident);
+            parts.push(Part::Code(at));
+            in_rounds = Some(vectors);
+        }
+        let rounds = rounds.map(|rounds| {
             let mut code = emitter.rounds(self.round.clone(), rounds, self.stays, resident, tried);
             let entire = self.entire.as_ref().filter(|_| !tried);
             code.entire = entire.map(|entire| emitter.entire(entire, resident));
-            vectors = code.vectors;
+            in_rounds = Some(code.vectors);
             code
         });
+        let (repeats, vectors) = (in_rounds.is_some(), in_rounds.unwrap_or(emitter.code.vectors));
         let (spills, lanes) = (emitter.spills as usize, emitter.lanes);
-        Emitted { bytes: emitter.code.bytes, parts, spills, lanes, interleave, vectors, rounds }
+        Emitted { bytes: emitter.code.bytes, parts, spills, lanes, interleave, vectors, repeats, rounds }
     }
 
     /// The same, each piece in an order that needs fewer registers, if any has one.
     fn reordered(&self) -> Option<Lowered<'a>> {
         let entire = self.entire.iter().flat_map(|entire| [&entire.prelude, &entire.round]);
-        let ranges = self.pieces.iter().map(|piece| &piece.1).chain([&self.round]).chain(entire);
+        let inside = self.inside.iter().flat_map(|inside| inside.pieces.iter().filter_map(Piece::range));
+        let ranges = self.pieces.iter().map(|piece| &piece.1).chain([&self.round]).chain(entire).chain(inside);
         let of_piece = |range: &Range<usize>| ordered(&self.builder.instructions[range.clone()], &self.builder.homes);
         let orders: Vec<_> = ranges.filter_map(|range| Some((range.clone(), of_piece(range)?))).collect();
         if orders.is_empty() {
@@ -359,16 +398,28 @@ impl<'a> Lowered<'a> {
     }
 
     /// Instructions that are run again and again.
-    fn length(&self) -> usize {
-        if self.round.is_empty() { self.builder.instructions.len() } else { self.round.len() }
+    fn of_interest(&self) -> Vec<Range<usize>> {
+        match &self.inside {
+            Some(inside) => inside.rounds().cloned().collect(),
+            None if self.round.is_empty() => vec![0..self.builder.instructions.len()],
+            None => vec![self.round.clone()],
+        }
     }
 
-    /// The longest chain of instructions that wait for each other, in cycles.
+    /// How many these are.
+    fn length(&self) -> usize {
+        self.of_interest().iter().map(|range| range.len()).sum()
+    }
+
+    /// The longest chains of those that wait for each other, in cycles.
     fn chain(&self) -> f64 {
+        self.of_interest().into_iter().map(|range| self.chain_in(range)).sum()
+    }
+
+    fn chain_in(&self, range: Range<usize>) -> f64 {
         let mut ready = vec![0u32; self.builder.homes.len()];
         let mut longest = 0;
-        let of_interest = if self.round.is_empty() { 0..self.builder.instructions.len() } else { self.round.clone() };
-        for instruction in &self.builder.instructions[of_interest] {
+        for instruction in &self.builder.instructions[range] {
             let operands = instruction.operands.iter().filter(|v| **v != NONE);
             let start = operands.map(|v| ready[v.0 as usize]).max().unwrap_or(0);
             let end = start + instruction.action.latency();

@@ -11,8 +11,10 @@ use dmci_ops::MAX_ARITY;
 use std::ops::Range;
 
 /// Bytes in front of the spilled values: all vector registers, all mask registers, then operands of calls, then where
-/// lists are.
-pub(super) const SPILLS_AT: usize = LISTS_AT + 8 * MOST_LISTS;
+/// lists are, then where states are remembered, and how many groups of lanes are not done with a loop.
+pub(super) const SPILLS_AT: usize = REMEMBERED_AT + 64;
+pub(super) const UNDONE_AT: usize = REMEMBERED_AT + 8;
+pub(super) const REMEMBERED_AT: usize = LISTS_AT + 8 * MOST_LISTS;
 pub(super) const LISTS_AT: usize = ARGUMENTS_AT + MAX_ARITY * ARGUMENT;
 /// Lists that code reads and writes by itself.
 pub(super) const MOST_LISTS: usize = 16;
@@ -57,6 +59,8 @@ pub(super) struct Emitter<'a> {
     patterns: u32,
     /// Rows that are in the history of a loop, and where from the state of a round on.
     pub(super) past: Vec<(Slot, usize)>,
+    /// Distance of rows there, in bytes.
+    pub(super) past_bytes: usize,
     /// Groups that values should be in at the end of a round.
     pub(super) wanted: Vec<(Value, u8)>,
     /// The list whose address is in `rax`.
@@ -102,6 +106,7 @@ impl<'a> Emitter<'a> {
             strides,
             patterns: patterns as u32,
             past: Vec::new(),
+            past_bytes: row_bytes,
             wanted: Vec::new(),
             list: None,
             save: 0,
@@ -131,15 +136,21 @@ impl<'a> Emitter<'a> {
     pub fn function(&mut self, range: Range<usize>) -> usize {
         self.for_all_lanes(|this| {
             this.straight_line(&this.builder.instructions[range]);
-            let lanes = this.lanes * this.interleave;
-            for (list, stride) in this.strides.iter().enumerate() {
-                this.code.add_memory(
-                    RBP,
-                    (LISTS_AT + 8 * list) as i32,
-                    (*stride as usize * this.builder.lists.bytes() * lanes) as i32,
-                );
-            }
+            this.next_in_lists();
         })
+    }
+
+    /// Lists begin with the next group of lanes.
+    pub(super) fn next_in_lists(&mut self) {
+        let bytes = self.builder.lists.bytes() * self.lanes * self.interleave;
+        for (list, stride) in self.strides.iter().enumerate() {
+            self.code.add_memory(RBP, (LISTS_AT + 8 * list) as i32, (*stride as usize * bytes) as i32);
+        }
+    }
+
+    /// What guards look at.
+    pub(super) fn numbers(&self) -> Numbers {
+        if self.lanes > self.wide.lanes() { Numbers::Single } else { Numbers::Double }
     }
 
     /// A function that does something for one group of lanes after the other; where it begins.
@@ -381,8 +392,7 @@ impl<'a> Emitter<'a> {
             Action::Guard { outcome, index } => {
                 self.list = None;
                 let all_set = (1u32 << self.lanes) - 1;
-                let numbers = if self.lanes > self.wide.lanes() { Numbers::Single } else { Numbers::Double };
-                let test = self.test(a, numbers, &all);
+                let test = self.test(a, self.numbers(), &all);
                 for copy in 0..self.interleave {
                     self.test_bits(&test, copy);
                     self.code.compare_rax(if outcome { all_set } else { 0 });

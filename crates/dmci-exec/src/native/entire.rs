@@ -9,7 +9,8 @@ use super::emit::Emitter;
 use super::encode::*;
 use super::ir::{Builder, Home, Instruction, NONE, Value};
 use super::line::Lowering;
-use super::rounds::Rounds;
+use super::inside::only_made;
+use super::rounds::{COUNT_AT, Rounds};
 use super::run::NativeSpace;
 use crate::loops::Steady;
 use crate::plan::{LoopStep, Slot, Step, rows_of};
@@ -37,9 +38,10 @@ pub(super) struct Entire<'a> {
 
 impl<'a> Entire<'a> {
     /// The instructions of a loop that lanes may leave, if it is all plain operations.
-    pub fn of(step: &LoopStep, rounds: &Rounds<'a>, lowering: &mut Lowering<'a>) -> Option<Entire<'a>> {
+    pub fn of(step: &'a LoopStep, rounds: &Rounds<'a>, lowering: &mut Lowering<'a>) -> Option<Entire<'a>> {
         let plain = |step: &Step| matches!(step, Step::Op { .. } | Step::Constant { .. } | Step::Move { count: 1, .. });
-        if rounds.counts.is_none() || rounds.steady.settles || !step.prelude.iter().all(plain) {
+        let steady = step.steady.as_ref()?;
+        if rounds.counts.is_none() || steady.settles || !step.prelude.iter().all(plain) {
             return None;
         }
         let (first, shared) = step.operands.split_at(step.next.len());
@@ -47,11 +49,11 @@ impl<'a> Entire<'a> {
         let results = |i: usize| step.d + 1 + i as Slot;
         let mut outside: FxHashMap<Slot, Slot> = rows_of(step.shared()).zip(rows_of(shared)).collect();
         outside.extend(states.iter().enumerate().map(|(i, &state)| (state, results(i))));
-        let rounds = rounds.outside(&outside, results(states.len()), step);
+        let rounds = rounds.outside(&outside, results(states.len()), (step, steady));
         let from = lowering.builder.instructions.len();
-        lowering.outside(&step.prelude, &outside, rounds.steady);
+        lowering.outside(&step.prelude, &outside, steady);
         let start = lowering.builder.instructions.len();
-        lowering.steady(rounds.steady);
+        lowering.steady(steady);
         let stays = lowering.builder.keep_going(start, &rounds)?;
         let (yes, zero) = (lowering.builder.bits(1), lowering.builder.bits(0));
         let end = lowering.builder.instructions.len();
@@ -74,12 +76,17 @@ impl<'a> Entire<'a> {
 
 impl<'a> Rounds<'a> {
     /// The same with rows outside.
-    fn outside(&self, outside: &FxHashMap<Slot, Slot>, counts: Slot, step: &LoopStep) -> Rounds<'a> {
+    fn outside(
+        &self,
+        outside: &FxHashMap<Slot, Slot>,
+        counts: Slot,
+        (step, steady): (&LoopStep, &Steady),
+    ) -> Rounds<'a> {
         let row = |row: Slot| outside.get(&row).copied().unwrap_or(row);
         let after = self.counts.map_or(0, |counts| counts.1);
-        let next = self.steady.next.iter().map(|&(next, state)| (next, row(state)));
+        let next = steady.next.iter().map(|&(next, state)| (next, row(state)));
         Rounds {
-            steady: self.steady,
+            guarded: self.guarded,
             next: next.chain([(after, counts)]).collect(),
             counts: Some((counts, after)),
             through: true,
@@ -99,10 +106,9 @@ impl Emitter<'_> {
         let made: FxHashSet<Value> = prelude.iter().map(|i| i.result).collect();
         let round = self.round(entire.round.clone(), &entire.rounds, resident, &made);
         let used = round.instructions.iter().flat_map(|i| i.operands).chain([entire.stays]);
-        let mut shared: Vec<Value> = used.filter(|v| made.contains(v)).collect();
-        shared.sort_unstable_by_key(|v| v.0);
-        shared.dedup();
-        let (at, _) = self.round_through(&round, &entire.rounds, entire.stays, &shared, |this| {
+        let shared = only_made(used, &made);
+        self.homes.clone_from(&self.builder.homes);
+        let at = self.for_all_lanes(|this| {
             let row = |row: Slot| row as usize * this.row_bytes;
             let starts: Vec<_> = entire.starts.iter().map(|&(from, to)| ((RBX, row(to)), (RBX, row(from)))).collect();
             starts.into_iter().for_each(|(to, from)| this.copy(to, from));
@@ -111,6 +117,8 @@ impl Emitter<'_> {
                 this.set_row(row, value);
             }
             this.shared_values(prelude, &shared);
+            this.code.load_general(R12, RBP, COUNT_AT as i32);
+            this.round_through(&round, &entire.rounds, entire.stays, &shared);
         });
         (at, entire.rows)
     }
@@ -125,7 +133,7 @@ impl Emitter<'_> {
     }
 
     /// Computes what rounds share, and puts it into memory.
-    fn shared_values(&mut self, instructions: &[Instruction], shared: &[Value]) {
+    pub(super) fn shared_values(&mut self, instructions: &[Instruction], shared: &[Value]) {
         self.free = self.all_groups();
         self.held = [NONE; 32];
         self.will_need(instructions.len(), &[], shared);

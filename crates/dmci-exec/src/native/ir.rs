@@ -111,6 +111,11 @@ pub(super) enum Home {
     Again,
 }
 
+/// Rows from this one on are there for one group of lanes at a time, in front of spilled values; those before them, from
+/// this one on, are what is remembered of a round.
+pub(super) const LOCAL_ROWS: u32 = 1 << 30;
+pub(super) const PAST_ROWS: u32 = 1 << 29;
+
 /// Instructions under construction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Builder {

@@ -6,7 +6,7 @@ use super::ir::{Action, Builder, NONE, Value};
 use super::lists::{Layout, Spot};
 use super::lower::{Form, Formed};
 use crate::loops::Steady;
-use crate::plan::{Plan, Slot, Step};
+use crate::plan::{Slot, Step};
 use dmci_ops::Op;
 use dmci_ops::arith::Arith;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -23,6 +23,8 @@ pub(super) struct Lowering<'a> {
     reals: Option<&'a FxHashSet<Slot>>,
     /// Results go to rows as soon as they are there, and rows are used again.
     rows_change: bool,
+    /// What a round ends with must not be in a row already: there are none but those of states.
+    rows_are_few: bool,
     leaf_rows: u32,
     output_rows: u32,
     /// Where leaves and results are, if not in rows.
@@ -39,7 +41,7 @@ pub(super) struct Lowering<'a> {
 
 impl<'a> Lowering<'a> {
     pub fn new(
-        plan: &'a Plan,
+        slots: usize,
         exported: Vec<bool>,
         [leaf_rows, output_rows]: [usize; 2],
         layout: Option<&'a Layout>,
@@ -48,15 +50,16 @@ impl<'a> Lowering<'a> {
         let lists = layout.map_or(Numbers::Double, |layout| layout.numbers);
         Lowering {
             builder: Builder::new(vectors, ways, numbers, lists),
-            values: vec![(0, Formed::new(NONE, Form::Bits)); plan.slots],
+            values: vec![(0, Formed::new(NONE, Form::Bits)); slots],
             line: 1,
             rows_change: exported.contains(&true),
+            rows_are_few: false,
             exported,
             reals: None,
             leaf_rows: leaf_rows as u32,
             output_rows: output_rows as u32,
             layout,
-            waiting: vec![None; if layout.is_some() { plan.slots } else { 0 }],
+            waiting: vec![None; if layout.is_some() { slots } else { 0 }],
             pairs: FxHashMap::default(),
             columns: FxHashMap::default(),
             results: Vec::new(),
@@ -93,6 +96,25 @@ impl<'a> Lowering<'a> {
         self.begin_steady(steady.ends(), steady);
         steady.steps.iter().enumerate().for_each(|(i, step)| self.step(i, step));
         self.builder.real(f64::NAN);
+    }
+
+    /// Steps of a round whose slots are known, among others; what it ends with goes to rows of these slots.
+    pub(super) fn round_in_place(&mut self, steps: &[Step], next: &[(Slot, Slot)], reals: &'a FxHashSet<Slot>) {
+        let makes = |next: Slot| steps.iter().rposition(|step| step.writes().contains(&next));
+        self.exported = vec![false; steps.len()];
+        next.iter().filter_map(|next| makes(next.0)).for_each(|i| self.exported[i] = true);
+        (self.reals, self.rows_are_few) = (Some(reals), true);
+        steps.iter().enumerate().for_each(|(i, step)| self.step(i, step));
+        (self.reals, self.rows_are_few) = (None, false);
+        self.exported.clear();
+    }
+
+    /// What is in a slot is known.
+    pub(super) fn put(&mut self, slot: Slot, x: Formed) {
+        if let Some(waiting) = self.waiting.get_mut(slot as usize) {
+            *waiting = None;
+        }
+        self.values[slot as usize] = (self.line, x);
     }
 
     /// Loads a leaf from its list.
@@ -203,7 +225,7 @@ impl<'a> Lowering<'a> {
         Some(others.iter().fold(sum, |sum, x| self.builder.add(sum, x.value)))
     }
 
-    fn get(&mut self, slot: Slot) -> Formed {
+    pub(super) fn get(&mut self, slot: Slot) -> Formed {
         if let Some(layout) = self.layout
             && let Some((spot, real)) = self.waiting[slot as usize].take()
         {
@@ -232,13 +254,13 @@ impl<'a> Lowering<'a> {
             // Another name for what is in the row of a slot, which something else may be put into.
             x.value = self.builder.copied(x.value);
         }
-        if let Some(waiting) = self.waiting.get_mut(slot as usize) {
-            *waiting = None;
-        }
-        self.values[slot as usize] = (self.line, x);
-        if self.exported[step] {
+        self.put(slot, x);
+        if self.exported.get(step) == Some(&true) {
             let real = self.reals.is_some() && matches!(x.form, Form::Real | Form::Negated);
-            let bits = if real { self.builder.upright_on_all(x).value } else { self.builder.exact_bits(x) };
+            let mut bits = if real { self.builder.upright_on_all(x).value } else { self.builder.exact_bits(x) };
+            if self.rows_are_few && self.builder.row_of(bits).is_some() {
+                bits = self.builder.copied(bits);
+            }
             self.builder.effect(Action::Store { row: slot }, &[bits], NONE);
         }
     }

@@ -6,8 +6,9 @@
 
 use super::columns::most_columns;
 use super::compile::{Compiled, Part};
-use super::emit::{LISTS_AT, MOST_LISTS};
+use super::emit::{LISTS_AT, MOST_LISTS, REMEMBERED_AT, UNDONE_AT};
 use super::encode::Numbers;
+use super::flat::Flat;
 use super::packed::can_be_packed;
 use super::run::NativeSpace;
 use crate::block::{Leaves, List, STAYED, WORKSPACE, Which, Workspace, note_left};
@@ -16,6 +17,7 @@ use crate::plan::Plan;
 use crate::target::Target;
 use crate::words::Words;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Lanes of a block, with rows that leaves are gathered into and without.
 const BLOCK: usize = 256;
@@ -58,7 +60,8 @@ impl Layout {
     fn of<L: Leaves>(plan: &Plan, leaves: &L, target: &Target<'_, L::Number>) -> Option<Layout> {
         let numbers = if L::Number::SINGLE { Numbers::Single } else { Numbers::Double };
         // Numbers of single precision are read as they are: nothing but these may be in vectors.
-        if !plan.is_straight() || L::Number::SINGLE && !can_be_packed(plan) {
+        let flat = if plan.is_straight() { None } else { Some(Flat::of(plan)?) };
+        if L::Number::SINGLE && !can_be_packed(plan, flat.as_ref()) {
             return None;
         }
         let most_columns = most_columns(plan.native.vectors(BLOCK), numbers);
@@ -153,6 +156,8 @@ pub(super) type Lists<'l, N> = [&'l [N]; MOST_LISTS];
 pub(super) struct Direct {
     layout: Layout,
     code: Compiled,
+    /// Lanes take so many rounds of a loop that they had better be done with rows.
+    given_up: AtomicBool,
 }
 
 impl Direct {
@@ -160,12 +165,25 @@ impl Direct {
     pub fn block(&self) -> usize {
         self.code.lanes
     }
+
+    /// Whether lanes may not be done with a loop.
+    pub fn may_be_undone(&self) -> bool {
+        self.code.may_be_undone
+    }
+
+    /// Notes how many of so many lanes are not done with a loop.
+    fn note_undone(&self, undone: usize, lanes: usize) {
+        if undone > lanes / 4 {
+            self.given_up.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Plan {
     /// Code for the layout of these leaves, and the lists that it reads: what was made first stays.
     pub(super) fn direct_code<'l, L: Leaves>(
         &self,
+        lanes: usize,
         leaves: &'l L,
         target: &Target<'_, L::Number>,
         lists: &mut Lists<'l, L::Number>,
@@ -174,9 +192,14 @@ impl Plan {
             let layout = Layout::of(self, leaves, target)?;
             let lanes = if layout.has_rows() { BLOCK } else { BLOCK_WITHOUT_ROWS };
             let code = Compiled::with_lists(self, &layout, lanes)?;
-            Some(Box::new(Direct { layout, code }))
+            Some(Box::new(Direct { layout, code, given_up: AtomicBool::new(false) }))
         });
-        made.as_deref().filter(|direct| direct.layout.find(leaves, target, lists))
+        let direct = made.as_deref().filter(|direct| !direct.given_up.load(Ordering::Relaxed))?;
+        // Groups of few lanes would mostly wait for nobody.
+        if !self.loops.is_empty() && lanes < direct.code.step {
+            return None;
+        }
+        direct.layout.find(leaves, target, lists).then_some(direct)
     }
 
     /// Runs so many lanes by code that was made for such lists, with as little around it as possible: one call of it does
@@ -190,9 +213,9 @@ impl Plan {
         target: &mut Target<'_, L::Number>,
     ) -> bool {
         let Some(Some(direct)) = self.native.direct[L::Number::SINGLE as usize].get() else { return false };
-        let Direct { layout, code } = &**direct;
+        let Direct { layout, code, .. } = &**direct;
         let is_one_call = lanes <= code.lanes && lanes & (code.step - 1) == 0;
-        if !is_one_call || code.guarded || code.rows > 0 || !self.is_for_one_thread(lanes, threads) {
+        if !is_one_call || code.guarded || code.may_be_undone || code.remembered > 0 || code.rows > 0 || !self.is_for_one_thread(lanes, threads) {
             return false;
         }
         WORKSPACE.with_borrow_mut(|workspace| {
@@ -206,19 +229,20 @@ impl Plan {
         })
     }
 
-    /// Runs lanes from the first on, block by block.
+    /// Runs lanes from the first on, block by block. Blocks with lanes that are not done with a loop are run with rows.
     pub(super) fn run_direct<L: Leaves>(
         &self,
-        (direct, lists): (&Direct, &[&[L::Number]]),
+        (direct, lists, with_rows): (&Direct, &[&[L::Number]], Option<&Compiled>),
         workspace: &mut Workspace,
         (first, lanes): (usize, usize),
         leaves: &L,
         target: &mut Target<'_, L::Number>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) {
-        let Direct { layout, code } = direct;
-        let NativeSpace { rows, spills, failed: marks, bounce } = &mut workspace.native;
+        let Direct { layout, code, .. } = direct;
+        let NativeSpace { rows, spills, failed: marks, bounce, remembered } = &mut workspace.native;
         spills.ensure(code.spill_bytes.div_ceil(8));
+        spills[REMEMBERED_AT / 8] = remembered.ensure(code.remembered).as_mut_ptr() as u64;
         rows.ensure(code.rows * code.width);
         if marks.len() < code.lanes {
             marks.resize(code.lanes, STAYED);
@@ -227,9 +251,10 @@ impl Plan {
             WORTH_ALIGNING.. => until_aligned(layout, lists, first, target),
             _ => 0,
         };
-        let mut next = 0;
+        let (mut next, mut undone) = (0, Vec::new());
         while next < lanes {
             let start = next;
+            spills[UNDONE_AT / 8] = 0;
             let n = if start < apart { apart } else { code.lanes.min(lanes - start) };
             next += n;
             let padded = code.padded(n);
@@ -286,8 +311,16 @@ impl Plan {
                     results = others;
                 }
             }
-            if code.guarded {
+            if spills[UNDONE_AT / 8] > 0 {
+                undone.push(start..next);
+            } else if code.guarded {
                 note_left(&marks[..n], first + start, left);
+            }
+        }
+        if let Some(code) = with_rows.filter(|_| !undone.is_empty()) {
+            direct.note_undone(undone.iter().map(|block| block.len()).sum(), lanes);
+            for block in undone {
+                self.run_rows(code, workspace, (first, block), leaves, target, left);
             }
         }
     }

@@ -8,8 +8,10 @@
 use super::encode::{INSERT_UPPER, Opcode, plain};
 use super::ir::{Action, Builder, Value};
 use super::lower::{Formed, has_kernel};
-use crate::plan::{Plan, Step};
+use super::flat::{Flat, FlatPart, FlatRounds, Past};
+use crate::plan::{Plan, Slot, Step};
 use dmci_ops::{Op, Type};
+use std::ops::Range;
 
 /// Numbers of double precision from the lower half of a vector, and back.
 pub(super) const WIDEN: Opcode = Opcode { prefix: 0, ..plain(0x5A) };
@@ -68,29 +70,62 @@ pub(super) fn is_simple(op: Op) -> bool {
 
 /// Whether a plan can be run with twice the lanes to a vector: everything in it is a real of single precision, or
 /// the outcome of a comparison.
-pub(super) fn can_be_packed(plan: &Plan) -> bool {
-    // What is in each slot.
-    let mut types = vec![Type::Int; plan.slots];
+pub(super) fn can_be_packed(plan: &Plan, flat: Option<&Flat>) -> bool {
+    let mut types = Types(vec![Type::Int; flat.map_or(plan.slots, |flat| flat.slots)]);
     plan.single
-        && plan.steps.iter().all(|step| match *step {
-            Step::Leaf { d, count, real, .. } => {
-                types[d as usize..(d + count) as usize].fill(if real { Type::Real } else { Type::Int });
-                true
-            }
-            Step::Constant { d, bits } => {
+        && match flat {
+            None => plan.steps.iter().all(|step| types.pack(step)),
+            Some(flat) => flat.parts.iter().all(|part| match part {
+                FlatPart::Line(steps) => steps.iter().all(|step| types.pack(step)),
+                FlatPart::Recall { past, .. } => types.recall(past),
+                FlatPart::Rounds(rounds) => types.pack_rounds(rounds),
+            }),
+        }
+}
+
+/// What is in each slot.
+struct Types(Vec<Type>);
+
+impl Types {
+    fn set(&mut self, rows: Range<Slot>, ty: Type) -> bool {
+        self.0[rows.start as usize..rows.end as usize].fill(ty);
+        true
+    }
+
+    /// Whether a step can be done on reals of single precision.
+    fn pack(&mut self, step: &Step) -> bool {
+        let types = &self.0;
+        match *step {
+            Step::Leaf { real, .. } => self.set(step.writes(), if real { Type::Real } else { Type::Int }),
+            Step::Constant { bits, .. } => {
                 let x = f64::from_bits(bits);
-                types[d as usize] = Type::Real;
-                x.is_nan() || f64::from(x as f32).to_bits() == bits
+                let fits = x.is_nan() || f64::from(x as f32).to_bits() == bits;
+                self.set(step.writes(), if fits { Type::Real } else { Type::Int })
             }
-            Step::Op { op, d, args } => {
+            Step::Op { op, args, .. } => {
                 let fits = op.operands().iter().zip(args).all(|(&ty, s)| types[s as usize] == ty);
-                types[d as usize] = op.result();
-                fits && packs(op)
+                self.set(step.writes(), op.result()) && fits && packs(op)
             }
             Step::Guard { test, .. } => types[test as usize] == Type::Bool,
-            Step::Output { s, count, .. } => types[s as usize..(s + count) as usize].iter().all(|&ty| ty == Type::Real),
+            Step::Output { .. } => step.reads().all(|s| types[s as usize] == Type::Real),
+            Step::Move { s, count: 1, .. } => self.set(step.writes(), types[s as usize]),
             Step::Move { .. } | Step::Tensor(_) | Step::Loop(_) => false,
-        })
+        }
+    }
+
+    /// Whether all that is remembered are reals.
+    fn recall(&mut self, past: &[Past]) -> bool {
+        past.iter().all(|past| past.real && self.set(past.slot..past.slot + 1, Type::Real))
+    }
+
+    /// Whether all states of rounds are reals, and stay so.
+    fn pack_rounds(&mut self, rounds: &FlatRounds) -> bool {
+        let is_real = |types: &Types, slot: Slot| types.0[slot as usize] == Type::Real;
+        rounds.next.iter().all(|next| rounds.reals.contains(&next.1) && is_real(self, next.1))
+            && self.recall(&rounds.past)
+            && rounds.steps.iter().all(|step| self.pack(step))
+            && rounds.next.iter().all(|next| is_real(self, next.0))
+    }
 }
 
 /// Whether packing makes up for putting leaves into one vector and taking results apart.

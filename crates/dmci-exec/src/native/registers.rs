@@ -7,7 +7,7 @@
 
 use super::emit::{Emitter, NO_GROUP, NO_USE, SPILLS_AT};
 use super::encode::{LOAD, Place, R15, RBP, RBX, STORE};
-use super::ir::{Home, NONE, Value};
+use super::ir::{Home, LOCAL_ROWS, NONE, Value};
 
 impl Emitter<'_> {
     pub(super) fn forget_if_dead(&mut self, v: Value) {
@@ -47,8 +47,9 @@ impl Emitter<'_> {
         let at = |base, bytes: usize| Place::Memory { base, offset: (bytes + copy * self.wide.bytes()) as i32 };
         match home {
             Home::Constant(n) => Place::Constant(n * self.wide.constant_bytes() as u32),
+            Home::Row(row) if row >= LOCAL_ROWS => self.home(Home::Spill(row - LOCAL_ROWS), copy),
             Home::Row(row) => match self.past.iter().find(|past| past.0 == row) {
-                Some(past) => at(R15, past.1 * self.row_bytes),
+                Some(past) => at(R15, past.1 * self.past_bytes),
                 None => at(RBX, row as usize * self.row_bytes),
             },
             Home::Spill(s) => at(RBP, SPILLS_AT + s as usize * self.wide.bytes() * self.interleave),

@@ -11,7 +11,7 @@ use super::emit::{Emitter, LISTS_AT, NO_GROUP};
 use super::encode::*;
 use super::ir::{Action, Home, Instruction, NONE, Value};
 use super::run::NativeSpace;
-use crate::loops::{Later, Steady};
+use crate::loops::Later;
 use crate::plan::{LoopStep, LoopStepKind, Slot, rows_of};
 use crate::words::Words;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -25,7 +25,8 @@ const LEFT_AT: usize = LISTS_AT + 16;
 /// What rounds of a loop do.
 #[derive(Clone)]
 pub(super) struct Rounds<'a> {
-    pub steady: &'a Steady,
+    /// Whether lanes may leave.
+    pub guarded: bool,
     /// Rows at the end of a round with those of the state that they become.
     pub next: Vec<(Slot, Slot)>,
     /// Rows of the state that have reals.
@@ -77,7 +78,7 @@ impl<'a> Rounds<'a> {
         let carried = steady.next.iter().filter(|next| later.iter().all(|l| l.state != next.1));
         let next = carried.copied().chain(counted).collect();
         let reals = rows_of(step.state()).filter(|state| steady.reals.contains(state)).collect();
-        (!back || !steady.guarded).then_some(Rounds { steady, next, reals, counts, through, history, back, later })
+        (!back || !steady.guarded).then_some(Rounds { guarded: steady.guarded, next, reals, counts, through, history, back, later })
     }
 }
 
@@ -113,12 +114,17 @@ impl Emitter<'_> {
         }
         let round = self.round(range, rounds, resident, &FxHashSet::default());
         if let Some(stays) = stays {
-            let (at, vectors) = self.round_through(&round, rounds, stays, &[], |_| {});
+            self.homes.clone_from(&self.builder.homes);
+            let mut vectors = 0;
+            let at = self.for_all_lanes(|this| {
+                this.code.load_general(R12, RBP, COUNT_AT as i32);
+                vectors = this.round_through(&round, rounds, stays, &[]);
+            });
             return RoundsCode { at, alone_at: None, back: false, through: true, entire: None, history: 0, vectors };
         }
-        let (at, vectors) = self.round_after_round(&round, rounds, !rounds.back);
-        let alone = !rounds.back && !rounds.steady.guarded && !tried;
-        let alone_at = alone.then(|| self.round_after_round(&round, rounds, false).0);
+        let (at, vectors) = self.rounds_of_all_lanes(&round, rounds, !rounds.back);
+        let alone = !rounds.back && !rounds.guarded && !tried;
+        let alone_at = alone.then(|| self.rounds_of_all_lanes(&round, rounds, false).0);
         self.past.clear();
         RoundsCode {
             at,
@@ -133,52 +139,68 @@ impl Emitter<'_> {
 
     /// A function that does rounds and keeps their states in the history, or not; where it begins, and the instructions
     /// on vectors in a round.
-    fn round_after_round(&mut self, round: &Round, rounds: &Rounds<'_>, keeps: bool) -> (usize, usize) {
+    fn rounds_of_all_lanes(&mut self, round: &Round, rounds: &Rounds<'_>, keeps: bool) -> (usize, usize) {
         // What the same instructions have done with values before is of no use here.
         self.homes.clone_from(&self.builder.homes);
         let mut vectors = 0;
-        let row_bytes = self.row_bytes;
         let at = self.for_all_lanes(|this| {
             this.code.load_general(R12, RBP, COUNT_AT as i32);
             this.code.load_general(R15, RBP, HISTORY_AT as i32);
-            this.begin(round);
-            let (top, before) = (this.code.position(), this.code.vectors);
-            for (at, &row) in rounds.history.iter().enumerate().filter(|_| keeps) {
-                let to = (R15, at * row_bytes);
-                match round.states.get(&row) {
-                    Some(&group) => this.store_group(group, to),
-                    None => this.copy(to, (RBX, row as usize * row_bytes)),
-                }
-            }
-            this.line(&round.instructions, &round.ends);
-            let stop = rounds.steady.guarded.then(|| {
-                this.code.load_general(RAX, R14, 0);
-                for pair in 1..this.lanes * this.interleave / 2 {
-                    this.code.and_general(RAX, R14, (8 * pair) as i32);
-                }
-                this.code.compare_rax_with_ones();
-                this.code.jump_unless_equal()
-            });
-            this.put_in_place(round);
-            for &(from, to) in &round.copied {
-                this.copy((RBX, to as usize * row_bytes), (RBX, from as usize * row_bytes));
-            }
-            let states = (rounds.history.len() * row_bytes) as i32;
-            this.code.add_general(R15, if rounds.back { -states } else { states });
-            this.code.count_down(R12, top);
-            vectors = this.code.vectors - before;
-            for &(_, row) in &rounds.next {
-                this.give_state(row, round.states.get(&row).copied(), rounds.reals.contains(&row));
-            }
-            if let Some(stop) = stop {
-                this.code.land(stop, this.code.position());
-                this.code.store_if_larger(R12, RBP, LEFT_AT as i32);
-            }
+            vectors = this.round_after_round(round, rounds, keeps, &[]);
             this.code.add_memory(RBP, HISTORY_AT as i32, (8 * this.lanes * this.interleave) as i32);
-            this.forget_line(&round.instructions, &round.ends);
         });
-        self.wanted.clear();
         (at, vectors)
+    }
+
+    /// Does as many rounds for a group of lanes as `r12` says, with the history at `r15`; how many instructions on vectors
+    /// there are in a round. Something has come before, which has made shared values.
+    pub(super) fn round_after_round(
+        &mut self,
+        round: &Round,
+        rounds: &Rounds<'_>,
+        keeps: bool,
+        shared: &[Value],
+    ) -> usize {
+        let (row_bytes, past_bytes) = (self.row_bytes, self.past_bytes);
+        let needed = [&round.ends[..], shared].concat();
+        self.begin(round);
+        let (top, before) = (self.code.position(), self.code.vectors);
+        for (at, &row) in rounds.history.iter().enumerate().filter(|_| keeps) {
+            let to = (R15, at * past_bytes);
+            match round.states.get(&row) {
+                Some(&group) => self.store_group(group, to),
+                None => self.copy_row(row, to),
+            }
+        }
+        self.line(&round.instructions, &needed);
+        let stop = rounds.guarded.then(|| {
+            self.code.load_general(RAX, R14, 0);
+            for pair in 1..self.lanes * self.interleave / 2 {
+                self.code.and_general(RAX, R14, (8 * pair) as i32);
+            }
+            self.code.compare_rax_with_ones();
+            self.code.jump_unless_equal()
+        });
+        self.put_in_place(round);
+        for &(from, to) in &round.copied {
+            self.copy((RBX, to as usize * row_bytes), (RBX, from as usize * row_bytes));
+        }
+        if !rounds.history.is_empty() {
+            let states = (rounds.history.len() * past_bytes) as i32;
+            self.code.add_general(R15, if rounds.back { -states } else { states });
+        }
+        self.code.count_down(R12, top);
+        let vectors = self.code.vectors - before;
+        for &(_, row) in &rounds.next {
+            self.give_state(row, round.states.get(&row).copied(), rounds.reals.contains(&row));
+        }
+        if let Some(stop) = stop {
+            self.code.land(stop, self.code.position());
+            self.code.store_if_larger(R12, RBP, LEFT_AT as i32);
+        }
+        self.forget_line(&round.instructions, &needed);
+        self.wanted.clear();
+        vectors
     }
 
     /// Decides what is in registers from round to round, and what is done with the state at the end; some values are

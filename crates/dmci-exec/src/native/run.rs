@@ -11,6 +11,7 @@ use crate::plan::{Code, LoopStep, Plan, Step};
 use crate::target::Target;
 use crate::words::Words;
 use dmci_ops::real::has_wide_fma;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
@@ -89,6 +90,8 @@ pub(crate) struct NativeSpace {
     pub(super) failed: Vec<u32>,
     /// Lists of lanes that do not fill a group.
     pub(super) bounce: Words,
+    /// States of loops inside of code.
+    pub(super) remembered: Words,
 }
 
 impl Plan {
@@ -257,10 +260,15 @@ impl Plan {
         let mut lists: Lists<'_, L::Number> = [&[]; MOST_LISTS];
         if lanes > FEW
             && (self.native.direct[L::Number::SINGLE as usize].get().is_some() || self.pays(lanes))
-            && let Some(direct) = self.direct_code(leaves, target, &mut lists)
+            && let Some(direct) = self.direct_code(lanes, leaves, target, &mut lists)
         {
-            self.run_range((Way::Lists(direct, &lists), direct.block()), lanes, leaves, threads, target, left);
-            return true;
+            // What it is not done with must not be left to nobody.
+            let with_rows = if direct.may_be_undone() { self.code_for(lanes).map(Some) } else { Some(None) };
+            if let Some(with_rows) = with_rows {
+                let way = Way::Lists(direct, &lists, with_rows);
+                self.run_range((way, direct.block()), lanes, leaves, threads, target, left);
+                return true;
+            }
         }
         let Some(code) = self.code_for(lanes) else { return false };
         self.run_range((Way::Rows(code), code.lanes), lanes, leaves, threads, target, left);
@@ -278,8 +286,10 @@ impl Plan {
     ) {
         let run = |lanes: (usize, usize), target: &mut Target<'_, L::Number>| {
             WORKSPACE.with_borrow_mut(|workspace| match way {
-                Way::Rows(code) => self.run_rows(code, workspace, lanes, leaves, target, left),
-                Way::Lists(direct, lists) => self.run_direct((direct, lists), workspace, lanes, leaves, target, left),
+                Way::Rows(code) => self.run_rows(code, workspace, (lanes.0, 0..lanes.1), leaves, target, left),
+                Way::Lists(direct, lists, with_rows) => {
+                    self.run_direct((direct, lists, with_rows), workspace, lanes, leaves, target, left)
+                }
             });
         };
         // Short calls take longer to be cut than to be done.
@@ -290,18 +300,18 @@ impl Plan {
         self.run_pieces((lanes, block), threads, cut, |(first, lanes, mut target)| run((first, lanes), &mut target));
     }
 
-    /// Runs lanes from the first on, block by block.
-    fn run_rows<L: Leaves>(
+    /// Runs some of the lanes from the first on, block by block.
+    pub(super) fn run_rows<L: Leaves>(
         &self,
         code: &Compiled,
         workspace: &mut Workspace,
-        (first, lanes): (usize, usize),
+        (first, lanes): (usize, Range<usize>),
         leaves: &L,
         target: &mut Target<'_, L::Number>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) {
-        for start in (0..lanes).step_by(code.lanes) {
-            let n = code.lanes.min(lanes - start);
+        for start in lanes.clone().step_by(code.lanes) {
+            let n = code.lanes.min(lanes.end - start);
             let (rows, marks) = self.run_block_code(code, workspace, Which::Range(first + start, n), leaves);
             target.put(start, |k| &rows[k * code.width..][..n]);
             if code.guarded {
@@ -315,5 +325,6 @@ impl Plan {
 #[derive(Clone, Copy)]
 enum Way<'a, N> {
     Rows(&'a Compiled),
-    Lists(&'a Direct, &'a [&'a [N]]),
+    /// With code that reads rows, if some lanes may not be done.
+    Lists(&'a Direct, &'a [&'a [N]], Option<&'a Compiled>),
 }

@@ -61,14 +61,23 @@ impl Emitter<'_> {
         }
     }
 
-    /// Copies a group of lanes from one row to another.
-    pub(super) fn copy(&mut self, (to, to_offset): (u8, usize), (from, from_offset): (u8, usize)) {
+    /// Copies a group of lanes from one place to another.
+    pub(super) fn copy(&mut self, to: (u8, usize), (base, offset): (u8, usize)) {
+        let bytes = self.wide.bytes();
+        self.copy_from(to, |_, copy| Place::Memory { base, offset: (offset + copy * bytes) as i32 });
+    }
+
+    /// The same from a row.
+    pub(super) fn copy_row(&mut self, row: Slot, to: (u8, usize)) {
+        self.copy_from(to, |this, copy| this.home(Home::Row(row), copy));
+    }
+
+    fn copy_from(&mut self, (base, offset): (u8, usize), from: impl Fn(&Self, usize) -> Place) {
         let spare = self.spare();
         for copy in 0..self.interleave {
-            let place =
-                |base, offset: usize| Place::Memory { base, offset: (offset + copy * self.wide.bytes()) as i32 };
-            self.code.vector(LOAD, spare, 0, place(from, from_offset), None);
-            self.code.vector(STORE, spare, 0, place(to, to_offset), None);
+            let to = Place::Memory { base, offset: (offset + copy * self.wide.bytes()) as i32 };
+            self.code.vector(LOAD, spare, 0, from(self, copy), None);
+            self.code.vector(STORE, spare, 0, to, None);
         }
     }
 }

@@ -8,7 +8,7 @@ use super::compile::Compiled;
 use super::emit::{Emitter, NO_USE};
 use super::encode::*;
 use super::ir::{Action, Builder, Home, Instruction, NONE, Value};
-use super::rounds::{COUNT_AT, Round, Rounds};
+use super::rounds::{Round, Rounds};
 use super::run::NativeSpace;
 use crate::plan::Slot;
 use dmci_ops::arith::Arith;
@@ -16,9 +16,8 @@ use rustc_hash::FxHashMap;
 
 impl Builder {
     /// Makes instructions from one on, those of a round, such that lanes keep their states where a guard fails; where
-    /// none does.
+    /// none does. If they count their rounds, they go on counting.
     pub(super) fn keep_going(&mut self, from: usize, rounds: &Rounds<'_>) -> Option<Value> {
-        let (counts, after_counts) = rounds.counts?;
         let round = self.instructions.split_off(from);
         let operands = round.iter().flat_map(|i| i.operands).filter(|v| *v != NONE);
         let mut by_row: FxHashMap<Slot, Value> = operands.filter_map(|v| Some((self.row_of(v)?, v))).collect();
@@ -41,9 +40,12 @@ impl Builder {
                 }
             }
         }
-        let (stays, before) = (stays?, self.row(counts));
-        let after = self.int_sub(before, stays);
-        self.effect(Action::Store { row: after_counts }, &[after], NONE);
+        let stays = stays?;
+        if let Some((counts, after_counts)) = rounds.counts {
+            let before = self.row(counts);
+            let after = self.int_sub(before, stays);
+            self.effect(Action::Store { row: after_counts }, &[after], NONE);
+        }
         Some(stays)
     }
 
@@ -75,47 +77,40 @@ impl Builder {
 }
 
 impl Emitter<'_> {
-    /// A function that does rounds until no lane stays; where it begins, and the instructions on vectors in a round.
-    /// Something comes before them, which makes shared values.
+    /// Does rounds for a group of lanes until none stays, or until the number of rounds in `r12` has come down to zero;
+    /// how many instructions on vectors there are in a round. Something has come before, which has made shared values.
     pub(super) fn round_through(
         &mut self,
         round: &Round,
         rounds: &Rounds<'_>,
         stays: Value,
         shared: &[Value],
-        start: impl FnOnce(&mut Self),
-    ) -> (usize, usize) {
-        self.homes.clone_from(&self.builder.homes);
-        let mut vectors = 0;
+    ) -> usize {
         let known = round.instructions.iter().position(|i| i.result == stays).map_or(0, |i| i + 1);
         let (tests, rest) = round.instructions.split_at(known);
         let needed = [&round.ends[..], shared].concat();
-        let at = self.for_all_lanes(|this| {
-            start(this);
-            this.code.load_general(R12, RBP, COUNT_AT as i32);
-            this.begin(round);
-            let (top, before) = (this.code.position(), this.code.vectors);
-            this.will_need(tests.len(), rest, &needed);
-            this.line(tests, &[]);
-            let none = this.jump_if_none(stays);
-            let states: Vec<(Slot, [Place; 4])> =
-                round.states.iter().map(|(&row, &group)| (row, this.places(round.residents[group as usize]))).collect();
-            this.forget_needs(rest, &needed);
-            this.line(rest, &needed);
-            this.put_in_place(round);
-            this.code.count_down(R12, top);
-            vectors = this.code.vectors - before;
-            for &(_, row) in &rounds.next {
-                this.give_state(row, round.states.get(&row).copied(), rounds.reals.contains(&row));
-            }
-            let done = this.code.jump();
-            this.code.land(none, this.code.position());
-            this.give_unchanged(&states, rounds);
-            this.code.land(done, this.code.position());
-            this.forget_line(&round.instructions, &needed);
-        });
+        self.begin(round);
+        let (top, before) = (self.code.position(), self.code.vectors);
+        self.will_need(tests.len(), rest, &needed);
+        self.line(tests, &[]);
+        let none = self.jump_if_none(stays);
+        let states: Vec<(Slot, [Place; 4])> =
+            round.states.iter().map(|(&row, &group)| (row, self.places(round.residents[group as usize]))).collect();
+        self.forget_needs(rest, &needed);
+        self.line(rest, &needed);
+        self.put_in_place(round);
+        self.code.count_down(R12, top);
+        let vectors = self.code.vectors - before;
+        for &(_, row) in &rounds.next {
+            self.give_state(row, round.states.get(&row).copied(), rounds.reals.contains(&row));
+        }
+        let done = self.code.jump();
+        self.code.land(none, self.code.position());
+        self.give_unchanged(&states, rounds);
+        self.code.land(done, self.code.position());
+        self.forget_line(&round.instructions, &needed);
         self.wanted.clear();
-        (at, vectors)
+        vectors
     }
 
     /// Notes that values are needed by instructions behind so many others, or behind those.
@@ -137,7 +132,7 @@ impl Emitter<'_> {
 
     /// A jump, to be given its target later, that is taken if a mask is set in no lane.
     fn jump_if_none(&mut self, mask: Value) -> usize {
-        let test = self.test(mask, Numbers::Double, &[mask]);
+        let test = self.test(mask, self.numbers(), &[mask]);
         for copy in 0..self.interleave {
             self.test_bits(&test, copy);
             if copy == 0 {

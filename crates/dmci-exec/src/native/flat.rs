@@ -1,0 +1,291 @@
+//! A plan with loops in it as straight lines and rounds, one after the other.
+//!
+//! Loops get slots of their own beside those of the plan, so that everything is in front of rounds, in a round, or behind
+//! them. What is known of integers and decisions is folded: how many rounds there are, and whether there is an adjoint yet.
+
+use crate::loops::{Steady, fold, simplified};
+use crate::plan::{LoopStep, LoopStepKind, Plan, Slot, Step, rows_of};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Rounds of a loop that a group of lanes may do while some of them wait for others.
+const MOST_WAITED_FOR: u64 = 32;
+
+/// Rounds of a loop of known length, and rows that its way back may find in memory: both must not be far away.
+const MOST_ROUNDS: u64 = 4096;
+const MOST_REMEMBERED: usize = 1024;
+
+/// A plan without loops, but with rounds.
+#[derive(Debug, Default)]
+pub(super) struct Flat {
+    pub parts: Vec<FlatPart>,
+    pub slots: usize,
+    /// Rows that are remembered for the way back.
+    pub remembered: usize,
+}
+
+#[derive(Debug)]
+pub(super) enum FlatPart {
+    Line(Vec<Step>),
+    Rounds(FlatRounds),
+    /// What was remembered of the last round of a loop is at hand.
+    Recall { from: usize, past: Vec<Past> },
+}
+
+/// Rounds of a loop.
+#[derive(Debug)]
+pub(super) struct FlatRounds {
+    pub steps: Vec<Step>,
+    /// Slots at the end of a round with those of the state that they become.
+    pub next: Vec<(Slot, Slot)>,
+    /// Slots of the state that have reals.
+    pub reals: FxHashSet<Slot>,
+    pub most: u64,
+    /// Lanes leave when they like; none should need all rounds.
+    pub leaves: bool,
+    /// Where what is remembered begins, and the slots that are at the start of each round.
+    pub from: usize,
+    pub kept: Vec<Slot>,
+    /// On the way back: what was remembered of the round and of the one behind it, so many rows of each.
+    pub past: Vec<Past>,
+    pub rows: usize,
+}
+
+/// A slot that is remembered, and where in the rows of a round.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Past {
+    pub slot: Slot,
+    pub at: usize,
+    pub real: bool,
+}
+
+impl Flat {
+    /// A plan of plain operations and loops of these, if there is nothing in it that only the rows of a block can do.
+    pub fn of(plan: &Plan) -> Option<Flat> {
+        let mut flattening = Flattening { slots: plan.slots as Slot, ..Flattening::default() };
+        for step in &plan.steps {
+            match step {
+                Step::Loop(number) => flattening.add_loop(plan, *number)?,
+                step => flattening.push(step)?,
+            }
+        }
+        flattening.end_line();
+        let Flattening { parts, slots, remembered, .. } = flattening;
+        Some(Flat { parts, slots: slots as usize, remembered })
+    }
+
+    /// All guards are those of its lines: lanes that are in rounds stay on the path.
+    pub fn is_guarded(&self) -> bool {
+        let is_guard = |step: &Step| matches!(step, Step::Guard { .. });
+        self.parts.iter().any(|part| matches!(part, FlatPart::Line(steps) if steps.iter().any(is_guard)))
+    }
+
+    /// Whether lanes may not be done behind the last round.
+    pub fn may_be_undone(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, FlatPart::Rounds(rounds) if rounds.leaves))
+    }
+}
+
+#[derive(Default)]
+struct Flattening {
+    parts: Vec<FlatPart>,
+    line: Vec<Step>,
+    slots: Slot,
+    remembered: usize,
+    /// Slots with the same bits in all lanes, and slots that nothing was put into.
+    known: FxHashMap<Slot, u64>,
+    missing: FxHashSet<Slot>,
+    /// Loops that went on: how many rounds they had, and where these are remembered.
+    gone: FxHashMap<u32, (u64, usize)>,
+}
+
+/// A step on slots that begin elsewhere.
+fn moved(step: &Step, by: Slot) -> Step {
+    match *step {
+        Step::Op { op, d, args } => Step::Op { op, d: d + by, args: args.map(|s| s + by) },
+        Step::Constant { d, bits } => Step::Constant { d: d + by, bits },
+        Step::Move { d, s, count } => Step::Move { d: d + by, s: s + by, count },
+        Step::Guard { test, outcome, index } => Step::Guard { test: test + by, outcome, index },
+        other => other,
+    }
+}
+
+fn is_plain(step: &Step) -> bool {
+    matches!(step, Step::Op { .. } | Step::Constant { .. } | Step::Move { count: 1, .. })
+}
+
+impl Flattening {
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        if !line.is_empty() {
+            self.parts.push(FlatPart::Line(line));
+        }
+    }
+
+    /// A step of the line that there is.
+    fn push(&mut self, step: &Step) -> Option<()> {
+        if matches!(step, Step::Tensor(_) | Step::Loop(_)) || step.reads().any(|row| self.missing.contains(&row)) {
+            return None;
+        }
+        let mut step = simplified(step, &FxHashMap::default(), &self.known);
+        match step {
+            Step::Guard { test, outcome, .. } if let Some(&bits) = self.known.get(&test) => {
+                return ((bits != 0) == outcome).then_some(());
+            }
+            Step::Op { op, d, args } if let Some(bits) = fold(op, args, |row| self.known.get(&row).copied()) => {
+                step = Step::Constant { d, bits };
+            }
+            _ => {}
+        }
+        let bits = match step {
+            Step::Constant { bits, .. } => Some(bits),
+            Step::Move { s, count: 1, .. } => self.known.get(&s).copied(),
+            _ => None,
+        };
+        for row in step.writes() {
+            self.known.remove(&row);
+            self.missing.remove(&row);
+            self.known.extend(bits.map(|bits| (row, bits)));
+        }
+        self.line.push(step);
+        Some(())
+    }
+
+    fn push_move(&mut self, d: Slot, s: Slot) -> Option<()> {
+        self.push(&Step::Move { d, s, count: 1 })
+    }
+
+    /// Nobody knows what is in a slot, or it is not there at all.
+    fn forget(&mut self, slot: Slot, missing: bool) {
+        self.known.remove(&slot);
+        if missing {
+            self.missing.insert(slot);
+        }
+    }
+
+    fn add_loop(&mut self, plan: &Plan, number: u32) -> Option<()> {
+        let step = &plan.loops[number as usize];
+        let steady = step.steady.as_ref()?;
+        if !step.body.is_straight() || !step.prelude.iter().all(is_plain) {
+            return None;
+        }
+        let base = self.slots;
+        self.slots += step.body.slots as Slot;
+        let (first, shared) = step.operands.split_at(step.next.len());
+        for (inside, outside) in rows_of(step.shared()).zip(rows_of(shared)) {
+            self.push_move(base + inside, outside)?;
+        }
+        step.prelude.iter().try_for_each(|step| self.push(&moved(step, base)))?;
+        for (state, start) in rows_of(step.state()).zip(rows_of(first)) {
+            self.push_move(base + state, start)?;
+        }
+        match step.kind {
+            LoopStepKind::Forward { limit, followed } => self.forward(step, steady, base, number, (limit, followed)),
+            LoopStepKind::Backward { of } => self.backward(step, steady, base, *self.gone.get(&of)?),
+        }
+    }
+
+    fn forward(
+        &mut self,
+        step: &LoopStep,
+        steady: &Steady,
+        base: Slot,
+        number: u32,
+        (limit, followed): (u64, bool),
+    ) -> Option<()> {
+        let leaves = steady.guarded;
+        let most = if leaves { MOST_WAITED_FOR.min(limit).min(steady.rounds) } else { steady.rounds };
+        if steady.settles || leaves && followed || !(2..=MOST_ROUNDS.min(limit)).contains(&most) {
+            return None;
+        }
+        self.end_line();
+        let (from, history) = (self.remembered, &step.remembered.history[..]);
+        let kept: Vec<Slot> = history.iter().filter(|_| followed).map(|row| base + row).collect();
+        self.remembered += kept.len() * most as usize;
+        if self.remembered > MOST_REMEMBERED {
+            return None;
+        }
+        self.gone.insert(number, (most, from));
+        let next = moved_pairs(&steady.next, base).collect();
+        let rounds = FlatRounds { leaves, from, rows: kept.len(), kept, ..FlatRounds::of(steady, base, next, most) };
+        self.parts.push(FlatPart::Rounds(rounds));
+        self.results(step, steady, base, (!leaves).then_some(most), |_| false)
+    }
+
+    /// The first round back is done apart, since it may differ from others.
+    fn backward(&mut self, step: &LoopStep, steady: &Steady, base: Slot, (rounds, from): (u64, usize)) -> Option<()> {
+        let later = &step.remembered.later;
+        if steady.guarded || steady.rounds < rounds || !step.body.steps.iter().all(is_plain) {
+            return None;
+        }
+        self.end_line();
+        let past = |(at, row): (usize, &Slot)| Past { slot: base + row, at, real: steady.reals.contains(row) };
+        let mut past: Vec<Past> = step.remembered.history.iter().enumerate().map(past).collect();
+        past.iter().for_each(|past| self.forget(past.slot, false));
+        let rows = past.len();
+        self.parts.push(FlatPart::Recall { from: from + (rounds as usize - 1) * rows, past: past.clone() });
+        step.body.steps.iter().try_for_each(|step| self.push(&moved(step, base)))?;
+        for (state, next) in rows_of(step.state()).zip(rows_of(&step.next)) {
+            self.push_move(base + state, base + next)?;
+        }
+        self.end_line();
+        past.extend(later.iter().map(|l| Past { slot: base + l.state, at: rows + l.at, real: l.real }));
+        let is_later = |state: Slot| later.iter().any(|l| l.state == state);
+        let next = steady.next.iter().copied().filter(|next| !is_later(next.1));
+        let next = moved_pairs(&next.collect::<Vec<_>>(), base).collect();
+        let from = from + (rounds as usize - 2) * rows;
+        let rounds_left = FlatRounds::of(steady, base, next, rounds - 1);
+        self.parts.push(FlatPart::Rounds(FlatRounds { from, past, rows, ..rounds_left }));
+        self.results(step, steady, base, Some(rounds), is_later)
+    }
+
+    /// What a loop ends with; of some states that is not there.
+    fn results(
+        &mut self,
+        step: &LoopStep,
+        steady: &Steady,
+        base: Slot,
+        rounds: Option<u64>,
+        is_missing: impl Fn(Slot) -> bool,
+    ) -> Option<()> {
+        steady.next.iter().for_each(|next| self.forget(base + next.1, false));
+        self.push(&Step::Constant { d: step.d, bits: 1 })?;
+        for (state, d) in rows_of(step.state()).zip(step.d + 1..) {
+            let counter = steady.counters.iter().find(|counter| counter.state == state);
+            match (counter, rounds) {
+                _ if is_missing(state) => self.forget(d, true),
+                (Some(_), None) => self.forget(d, true),
+                (Some(counter), Some(rounds)) => self.push(&Step::Constant { d, bits: counter.at(rounds) })?,
+                (None, _) => self.push_move(d, base + state)?,
+            }
+        }
+        let d = step.d + step.results() - 1;
+        match rounds {
+            Some(bits) => self.push(&Step::Constant { d, bits }),
+            None => {
+                self.forget(d, true);
+                Some(())
+            }
+        }
+    }
+}
+
+fn moved_pairs(pairs: &[(Slot, Slot)], by: Slot) -> impl Iterator<Item = (Slot, Slot)> {
+    pairs.iter().map(move |&(next, state)| (next + by, state + by))
+}
+
+impl FlatRounds {
+    /// So many rounds of a loop under way.
+    fn of(steady: &Steady, base: Slot, next: Vec<(Slot, Slot)>, most: u64) -> FlatRounds {
+        FlatRounds {
+            steps: steady.steps.iter().map(|step| moved(step, base)).collect(),
+            next,
+            reals: steady.reals.iter().map(|row| base + row).collect(),
+            most,
+            leaves: false,
+            from: 0,
+            kept: Vec::new(),
+            past: Vec::new(),
+            rows: 0,
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! A plan with loops in it as one function, from lists to lists.
+//!
+//! A group of lanes needs no rows: its numbers are loaded, it does all rounds of a loop, and goes on behind them, with
+//! everything in registers or in memory that belongs to this one group. For the way back, states are remembered in a
+//! stretch of memory that all groups use in turn. Lanes that leave a loop one by one wait for others of their group; groups
+//! that take too many rounds are counted, and the caller does them again with rows, where lanes that are done make room.
+
+use super::emit::{Emitter, REMEMBERED_AT, UNDONE_AT};
+use super::encode::*;
+use super::flat::{Flat, FlatPart, FlatRounds, Past};
+use super::ir::{Action, Builder, LOCAL_ROWS, NONE, PAST_ROWS, Value};
+use super::line::Lowering;
+use super::lower::{Form, Formed};
+use super::rounds::Rounds;
+use crate::plan::Slot;
+use rustc_hash::FxHashSet;
+use std::ops::Range;
+
+/// A plan with loops in it, as instructions.
+#[derive(Clone)]
+pub(super) struct Inside {
+    pub pieces: Vec<Piece>,
+    /// Rows that states have.
+    states: u32,
+}
+
+#[derive(Clone)]
+pub(super) enum Piece {
+    Line(Range<usize>),
+    Rounds(InnerRounds),
+    /// So many rows of what is remembered, from one on, are at hand.
+    Recall(usize, usize),
+}
+
+#[derive(Clone)]
+pub(super) struct InnerRounds {
+    pub range: Range<usize>,
+    rounds: Rounds<'static>,
+    /// Where lanes stay in the loop, if they may leave.
+    stays: Option<Value>,
+    most: u64,
+    from: usize,
+}
+
+impl Piece {
+    pub fn range(&self) -> Option<&Range<usize>> {
+        match self {
+            Piece::Line(range) | Piece::Rounds(InnerRounds { range, .. }) => Some(range),
+            Piece::Recall(..) => None,
+        }
+    }
+}
+
+impl Inside {
+    /// Instructions of all parts of a plan; results go to lists.
+    pub fn of<'a>(flat: &'a Flat, lowering: &mut Lowering<'a>) -> Option<Inside> {
+        let mut inside = Inside { pieces: Vec::new(), states: 0 };
+        let mut start = 0;
+        for part in &flat.parts {
+            match part {
+                FlatPart::Line(steps) => steps.iter().enumerate().for_each(|(i, step)| lowering.step(i, step)),
+                FlatPart::Recall { from, past } => {
+                    start = inside.end_line(start, lowering);
+                    inside.pieces.push(Piece::Recall(*from, past.len()));
+                    lowering.recall(past, true);
+                }
+                FlatPart::Rounds(rounds) => {
+                    let states = rounds.next.iter().map(|next| next.1).zip(LOCAL_ROWS + inside.states..).collect();
+                    inside.states += rounds.next.len() as u32;
+                    lowering.store_states(rounds, &states);
+                    start = inside.end_line(start, lowering);
+                    let rounds = lowering.inner_rounds(rounds, &states)?;
+                    start = rounds.range.end.max(start);
+                    inside.pieces.push(Piece::Rounds(rounds));
+                }
+            }
+        }
+        lowering.store_results();
+        inside.end_line(start, lowering);
+        Some(inside)
+    }
+
+    fn end_line(&mut self, start: usize, lowering: &Lowering<'_>) -> usize {
+        let end = lowering.builder.instructions.len();
+        self.pieces.push(Piece::Line(start..end));
+        end
+    }
+
+    /// Instructions of rounds.
+    pub fn rounds(&self) -> impl Iterator<Item = &Range<usize>> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Rounds(rounds) => Some(&rounds.range),
+            _ => None,
+        })
+    }
+}
+
+/// Slots of a state with their rows.
+type States = Vec<(Slot, u32)>;
+
+impl<'a> Lowering<'a> {
+    /// Slots are what was remembered; as values of their own, if that will not stay where it is.
+    fn recall(&mut self, past: &[Past], moves: bool) {
+        for past in past {
+            let mut value = self.builder.row(PAST_ROWS + past.at as u32);
+            if moves {
+                value = self.builder.copied(value);
+            }
+            self.put(past.slot, Formed::new(value, if past.real { Form::Real } else { Form::Bits }));
+        }
+    }
+
+    /// Puts states into their rows in front of the first round.
+    fn store_states(&mut self, rounds: &FlatRounds, states: &States) {
+        for &(state, row) in states {
+            let start = self.get(state);
+            let bits = match rounds.reals.contains(&state) {
+                true => self.builder.upright_on_all(start).value,
+                false => self.builder.exact_bits(start),
+            };
+            self.builder.effect(Action::Store { row }, &[bits], NONE);
+        }
+    }
+
+    /// Slots of states are what is in their rows.
+    fn take_states(&mut self, rounds: &FlatRounds, states: &States) {
+        for &(state, row) in states {
+            let form = if rounds.reals.contains(&state) { Form::Real } else { Form::Bits };
+            let value = self.builder.row(row);
+            self.put(state, Formed::new(value, form));
+        }
+    }
+
+    fn inner_rounds(&mut self, flat: &'a FlatRounds, states: &States) -> Option<InnerRounds> {
+        let row = |state: Slot| states.iter().find(|s| s.0 == state).map(|s| s.1);
+        // Rows are those of this code alone: what is not a number may have any bits in them.
+        let rounds = Rounds {
+            guarded: false,
+            next: flat.next.iter().filter_map(|&(next, state)| Some((next, row(state)?))).collect(),
+            reals: FxHashSet::default(),
+            counts: None,
+            through: flat.leaves,
+            history: match flat.past.is_empty() {
+                true => flat.kept.iter().map(|&slot| row(slot)).collect::<Option<_>>()?,
+                // Only their number counts.
+                false => vec![0; flat.rows],
+            },
+            back: !flat.past.is_empty(),
+            later: &[],
+        };
+        self.builder.forget();
+        self.take_states(flat, states);
+        self.recall(&flat.past, false);
+        let start = self.builder.instructions.len();
+        self.round_in_place(&flat.steps, &flat.next, &flat.reals);
+        let stays = if flat.leaves { Some(self.builder.keep_going(start, &rounds)?) } else { None };
+        let range = start..self.builder.instructions.len();
+        self.builder.forget();
+        self.take_states(flat, states);
+        Some(InnerRounds { range, rounds, stays, most: flat.most, from: flat.from })
+    }
+}
+
+impl Emitter<'_> {
+    /// A function for a plan with loops in it; where it begins, and the instructions on vectors in all rounds.
+    pub fn with_inside(&mut self, inside: &Inside, resident: usize) -> (usize, usize) {
+        self.spills = inside.states;
+        self.past_bytes = self.wide.bytes() * self.interleave;
+        let mut vectors = 0;
+        let at = self.for_all_lanes(|this| {
+            let mut made = FxHashSet::default();
+            for (i, piece) in inside.pieces.iter().enumerate() {
+                if let Piece::Line(range) = piece {
+                    made.extend(this.builder.instructions[range.clone()].iter().map(|i| i.result).filter(|v| *v != NONE));
+                }
+                let behind = inside.pieces[i..].iter().skip(matches!(piece, Piece::Line(_)) as usize);
+                let shared = this.used_by(behind, &made);
+                match piece {
+                    Piece::Line(range) => this.line_for(range.clone(), &shared),
+                    Piece::Recall(from, rows) => this.recall(*from, *rows),
+                    Piece::Rounds(rounds) => vectors += this.inner_rounds(rounds, resident, (&made, &shared)),
+                }
+            }
+            this.next_in_lists();
+        });
+        (at, vectors)
+    }
+
+    /// Those of the values that were made which some pieces use, each once.
+    fn used_by<'p>(&self, pieces: impl Iterator<Item = &'p Piece>, made: &FxHashSet<Value>) -> Vec<Value> {
+        let builder: &Builder = self.builder;
+        let instructions = pieces.filter_map(Piece::range).flat_map(|range| &builder.instructions[range.clone()]);
+        only_made(instructions.flat_map(|i| i.operands), made)
+    }
+
+    /// A straight line; some values go to memory behind it, and those that are there stay.
+    fn line_for(&mut self, range: Range<usize>, shared: &[Value]) {
+        let builder: &Builder = self.builder;
+        self.shared_values(&builder.instructions[range], shared);
+    }
+
+    /// So many rows of what is remembered, from one on, are at `r15`.
+    fn recall(&mut self, from: usize, rows: usize) {
+        self.past = (PAST_ROWS..).zip(0..rows).collect();
+        self.code.load_general(R15, RBP, REMEMBERED_AT as i32);
+        self.code.add_general(R15, (from * self.past_bytes) as i32);
+    }
+
+    fn inner_rounds(
+        &mut self,
+        inner: &InnerRounds,
+        resident: usize,
+        (made, shared): (&FxHashSet<Value>, &[Value]),
+    ) -> usize {
+        let rows = inner.rounds.history.len();
+        if rows > 0 {
+            // Those of the round behind it, too.
+            self.recall(inner.from, 2 * rows);
+        }
+        let round = self.round(inner.range.clone(), &inner.rounds, resident, made);
+        self.code.constant_general(R12, inner.most);
+        let Some(stays) = inner.stays else {
+            let keeps = !inner.rounds.back;
+            return self.round_after_round(&round, &inner.rounds, keeps, shared);
+        };
+        let vectors = self.round_through(&round, &inner.rounds, stays, shared);
+        let undone = self.code.jump_if_zero(R12);
+        let over = self.code.jump();
+        self.code.land(undone, self.code.position());
+        self.code.add_memory(RBP, UNDONE_AT as i32, 1);
+        self.code.land(over, self.code.position());
+        vectors
+    }
+}
+
+/// Those of some values that something makes, each once.
+pub(super) fn only_made(values: impl Iterator<Item = Value>, made: &FxHashSet<Value>) -> Vec<Value> {
+    let mut only: Vec<Value> = values.filter(|v| made.contains(v)).collect();
+    only.sort_unstable_by_key(|v| v.0);
+    only.dedup();
+    only
+}
