@@ -3,7 +3,7 @@
 //!
 //! `DMCI_LONG=1` takes many more of them.
 
-use dmci::{Batch, Code, Column, Datum, Mode, Model, ModelOptions, Numerics, Passes, Program, RunOptions, Want};
+use dmci::{Batch, Code, Column, Datum, Mode, Model, ModelOptions, Number, Numerics, Passes, Program, RunOptions, Want};
 use dmci_fuzz::count;
 use dmci_fuzz::random::Random;
 
@@ -81,19 +81,63 @@ fn loop_of(random: &mut Random) -> (String, usize, usize) {
     (format!("(let loop ({starts}) (if {ends} {result} (let* ({news}) (loop {nexts}))))"), outputs, rounds)
 }
 
-/// Two calls with one batch, of different sizes: what each gives, in bits.
-fn evaluate(text: &str, options: ModelOptions, rows: &[(Vec<f64>, Vec<i64>)]) -> Vec<[Vec<u64>; 2]> {
+/// Rows of a call: a real and an integer in each.
+type Rows = (Vec<f64>, Vec<i64>);
+
+/// Rows of two calls, of different sizes, for loops of so many rounds.
+fn rows(random: &mut Random, lanes: &[usize], rounds: usize) -> Vec<Rows> {
+    let mut call = || {
+        let lanes = lanes[random.below(lanes.len())].min(1 + 8000 / rounds);
+        let x = (0..lanes).map(|_| (random.below(1000) as f32 / 700.0).into()).collect();
+        (x, (0..lanes).map(|_| random.between(0, 40)).collect())
+    };
+    vec![call(), call()]
+}
+
+/// Calls with one batch: what each gives, in bits. Parameters are the same in all rows, in two sets, or of each row.
+fn evaluate<N: Number>(text: &str, options: ModelOptions, rows: &[Rows], pairs: bool, want: Want) -> Vec<[Vec<u64>; 2]> {
     let model = Model::new(Program::new(text), &["a", "b"], &["x", "n"], options);
-    let mut batch = Batch::default();
-    let bits = |list: &[f64]| list.iter().map(|x| x.to_bits()).collect();
-    let call = |(x, n): &(Vec<f64>, Vec<i64>)| {
-        let columns = [Column::Reals(x.clone()), Column::Data(n.iter().map(|&n| Datum::Integer(n)).collect())];
-        let theta = [0.4f32, 1.5, 0.7, -0.3].map(f64::from);
-        let done = model.evaluate_into(&mut batch, &theta, &columns, Want::Gradients);
+    let mut batch = Batch::<N>::default();
+    let bits = |list: &[N]| list.iter().map(|&x| x.bits()).collect();
+    let call = |(x, n): &Rows| {
+        let reals = x.iter().map(|&x| N::rounded(x)).collect();
+        let n = match pairs {
+            false => Column::Data(n.iter().map(|&n| Datum::Integer(n)).collect()),
+            true => Column::Reals(n.iter().map(|&n| N::rounded(n as f64)).collect()),
+        };
+        let columns = [Column::Reals(reals), n];
+        let theta = [0.4f32, 1.5, 0.7, -0.3].map(|x| N::rounded(x.into()));
+        let done = match pairs {
+            false => model.evaluate_into(&mut batch, &theta, &columns, want),
+            true => {
+                let theta: Vec<N> = theta.into_iter().cycle().take(2 * x.len()).collect();
+                model.evaluate_pairs_into(&mut batch, &theta, &columns, want)
+            }
+        };
         assert!(done.is_ok() && batch.failures.is_empty(), "{text}");
         [bits(&batch.values), bits(&batch.gradients)]
     };
     rows.iter().map(call).collect()
+}
+
+const NO_PASSES: Passes = Passes { dead: false, merge: false, stage: false };
+
+fn some_passes(random: &mut Random) -> Passes {
+    Passes { dead: random.one_in(2), merge: random.one_in(2), stage: random.one_in(2) }
+}
+
+fn options((loops, single): (bool, bool), code: Code, passes: Passes, mode: Mode, outputs: usize) -> ModelOptions {
+    let run = RunOptions { mode, numerics: Numerics { single, clamps: false }, ..RunOptions::default() };
+    ModelOptions { run, loops, joins: loops, code, passes, outputs, ..ModelOptions::default() }
+}
+
+fn assert_same(flat: &[[Vec<u64>; 2]], found: &[[Vec<u64>; 2]], how: &str) {
+    for (flat, found) in flat.iter().zip(found) {
+        for (what, flat, found) in [("values", &flat[0], &found[0]), ("gradients", &flat[1], &found[1])] {
+            let first = flat.iter().zip(found).position(|(a, b)| a != b);
+            assert!(first.is_none() && flat.len() == found.len(), "{what} differ at {first:?}: {how}");
+        }
+    }
 }
 
 #[test]
@@ -103,36 +147,48 @@ fn long_loops_have_the_bits_of_their_rounds_one_by_one() {
         let random = &mut Random::new(seed);
         let (text, outputs, rounds) = loop_of(random);
         let single = random.one_in(3);
-        let rows: Vec<(Vec<f64>, Vec<i64>)> = (0..2)
-            .map(|_| {
-                let lanes = [1, 7, 33, 64, 65][random.below(5)].min(1 + 8000 / rounds);
-                let x = (0..lanes).map(|_| (random.below(1000) as f32 / 700.0).into()).collect();
-                (x, (0..lanes).map(|_| random.between(0, 40)).collect())
-            })
-            .collect();
-        let options = |loops: bool, code: Code, passes: Passes, mode: Mode| {
-            let run = RunOptions { mode, numerics: Numerics { single, clamps: false }, ..RunOptions::default() };
-            ModelOptions { run, loops, joins: loops, code, passes, outputs, ..ModelOptions::default() }
-        };
-        let none = Passes { dead: false, merge: false, stage: false };
-        let flat = evaluate(&text, options(false, Code::Never, none, Mode::Direct), &rows);
-        let mut some = || Passes { dead: random.one_in(2), merge: random.one_in(2), stage: random.one_in(2) };
+        let rows = rows(random, &[1, 7, 33, 64, 65], rounds);
+        let how = |loops, code, passes, mode| options((loops, single), code, passes, mode, outputs);
+        let all = |options| evaluate::<f64>(&text, options, &rows, false, Want::Gradients);
+        let flat = all(how(false, Code::Never, NO_PASSES, Mode::Direct));
         for (code, passes, mode) in [
             (Code::Always, Passes::default(), Mode::Direct),
             (Code::AlwaysNarrow, Passes::default(), Mode::Direct),
             (Code::Never, Passes::default(), Mode::Direct),
-            (Code::Always, some(), Mode::Dmci),
+            (Code::Always, some_passes(random), Mode::Dmci),
         ] {
-            let how = format!("seed {seed}, {code:?}, {passes:?}, single {single}:\n{text}");
-            let found = evaluate(&text, options(true, code, passes, mode), &rows);
-            for (flat, found) in flat.iter().zip(&found) {
-                for (what, flat, found) in [("values", &flat[0], &found[0]), ("gradients", &flat[1], &found[1])] {
-                    let first = flat.iter().zip(found).position(|(a, b)| a != b);
-                    assert_eq!(first, None, "{what} differ: {how}");
-                }
-            }
+            let found = all(how(true, code, passes, mode));
+            assert_same(&flat, &found, &format!("seed {seed}, {code:?}, {passes:?}, single {single}:\n{text}"));
         }
         looped += (rounds > 100) as u64;
     }
     assert!(looped > count(150) / 4, "only {looped} are long");
+}
+
+/// Where every lane has parameters of its own, code reads and writes lists of them by itself.
+#[test]
+fn so_have_loops_from_lists_to_lists() {
+    for seed in 10_000..10_000 + count(150) {
+        let random = &mut Random::new(seed);
+        let (text, outputs, rounds) = loop_of(random);
+        let single = random.one_in(2);
+        let mut rows = rows(random, &[16, 33, 64, 150, 333], rounds.min(60));
+        // Lists are read as they are once the path is known.
+        rows.push(rows[0].clone());
+        let want = if random.one_in(3) { Want::Values } else { Want::Gradients };
+        let flat = options((false, single), Code::Never, NO_PASSES, Mode::Direct, outputs);
+        let flat = evaluate::<f64>(&text, flat, &rows, true, want);
+        for (code, passes) in [
+            (Code::Always, Passes::default()),
+            (Code::AlwaysNarrow, Passes::default()),
+            (Code::Always, some_passes(random)),
+        ] {
+            let how = options((true, single), code, passes, Mode::Direct, outputs);
+            let found = match single && random.one_in(2) {
+                true => evaluate::<f32>(&text, how, &rows, true, want),
+                false => evaluate::<f64>(&text, how, &rows, true, want),
+            };
+            assert_same(&flat, &found, &format!("seed {seed}, {code:?}, {passes:?}, single {single}:\n{text}"));
+        }
+    }
 }
