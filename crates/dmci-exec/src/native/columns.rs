@@ -1,6 +1,6 @@
 //! Lists with a few numbers for each lane: whole vectors of them, whose numbers change places in registers.
 //!
-//! With vectors of 512 bits, two vectors become any third by one instruction, whose pattern is in memory. That is less
+//! With vectors of 512 bits, two vectors become any third by one instruction, whose pattern is a vector too. That is less
 //! work than to move pairs of numbers one by one, and results are stored by whole vectors.
 
 use super::encode::{Numbers, Vectors};
@@ -36,12 +36,8 @@ impl Builder {
     }
 
     fn merged(&mut self, a: Value, b: Value, pattern: Pattern) -> Value {
-        let known = self.patterns.iter().position(|p| *p == pattern);
-        let at = known.unwrap_or_else(|| {
-            self.patterns.push(pattern);
-            self.patterns.len() - 1
-        });
-        self.push(Action::Merge { pattern: at as u32 }, &[a, b])
+        let pattern = self.pattern(pattern);
+        self.push(Action::Merge, &[a, b, pattern])
     }
 
     /// The numbers of a list for the lanes of a vector, one vector for each number of a lane. Those that nothing needs

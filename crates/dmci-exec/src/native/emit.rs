@@ -56,7 +56,7 @@ pub(super) struct Emitter<'a> {
     /// Numbers that a lane has in each list.
     pub(super) strides: &'a [u32],
     /// Where patterns begin in the table of constants.
-    patterns: u32,
+    pub(super) patterns: u32,
     /// Rows that are in the history of a loop, and where from the state of a round on.
     pub(super) past: Vec<(Slot, usize)>,
     /// Distance of rows there, in bytes.
@@ -81,7 +81,7 @@ impl<'a> Emitter<'a> {
         if !builder.patterns.is_empty() {
             code.bytes.resize(patterns, 0);
         }
-        for number in builder.patterns.iter().flat_map(|pattern| &pattern[..builder.lists.lanes(wide)]) {
+        for number in builder.patterns.iter().flat_map(|(pattern, _)| &pattern[..builder.lists.lanes(wide)]) {
             code.raw(&u64::from(*number).to_le_bytes()[..builder.lists.bytes()]);
         }
         let values = builder.homes.len();
@@ -351,14 +351,14 @@ impl<'a> Emitter<'a> {
                     self.code.vector(STORE, number(self.place(a, copy)), 0, to, None);
                 }
             }
-            Action::Merge { pattern } => {
-                self.bring(a, &all);
-                let (first, last) = (self.places(a), self.places(b));
-                let at = Place::Vector(self.patterns + pattern * self.wide.bytes() as u32);
-                let group = self.copied(d, &all, [at; 4]);
+            Action::Merge => {
+                self.bring(c, &all);
+                let [first, last, pattern] = [a, b, c].map(|v| self.places(v));
+                let dies = self.is_dying(a) && a != b && self.group_of[a.0 as usize] != NO_GROUP;
+                let group = if dies { self.replaced(a, d) } else { self.copied(d, &all, first) };
                 let merge = self.builder.lists.sized(MERGE);
                 for copy in 0..self.interleave {
-                    self.code.vector(merge, self.register(group, copy), number(first[copy]), last[copy], None);
+                    self.code.vector(merge, self.register(group, copy), number(pattern[copy]), last[copy], None);
                 }
             }
             Action::StoreList { list, lane } => {
@@ -455,7 +455,8 @@ impl<'a> Emitter<'a> {
         let [a, b, c] = all;
         let once = |v: Value| all.iter().filter(|o| **o == v).count() == 1;
         let resident = |this: &Self, v: Value| this.group_of[v.0 as usize] != NO_GROUP;
-        let overwritten = [c, a, b].into_iter().find(|&v| resident(self, v) && self.is_dying(v) && once(v));
+        let free = |v: Value| resident(self, v) && self.is_dying(v) && !self.is_uniform(v);
+        let overwritten = [c, a, b].into_iter().find(|&v| free(v) && once(v));
         let outside = |v: &Value| !resident(self, *v) && once(*v);
         let target = overwritten.or_else(|| [c, a, b].into_iter().find(outside)).unwrap_or(c);
         let stays = [c, b, a].into_iter().find(|v| *v != target && outside(v)).unwrap_or(NONE);

@@ -18,7 +18,7 @@ pub(super) const CHOOSE: Opcode = Opcode { map: 2, wide: true, ..plain(0x65) };
 pub(super) const FROM_GENERAL: Opcode = Opcode { map: 2, wide: true, ..plain(0x7C) };
 
 /// Numbers of two vectors; the result takes the place of a vector that says which.
-pub(super) const MERGE: Opcode = Opcode { map: 2, wide: true, ..plain(0x77) };
+pub(super) const MERGE: Opcode = Opcode { map: 2, wide: true, ..plain(0x7F) };
 
 /// All bits of the lanes of a mask, and back.
 pub(super) const EXPAND: Opcode = Opcode { map: 2, prefix: 2, wide: true, ..plain(0x38) };

@@ -12,7 +12,7 @@ const MOST_WAITED_FOR: u64 = 32;
 
 /// Rounds of a loop of known length, and rows that its way back may find in memory: both must not be far away.
 const MOST_ROUNDS: u64 = 4096;
-const MOST_REMEMBERED: usize = 1024;
+const MOST_REMEMBERED: usize = 4096;
 
 /// A plan without loops, but with rounds.
 #[derive(Debug, Default)]

@@ -45,8 +45,8 @@ pub(super) enum Action {
     LoadPart { list: u8, part: u8, lane: u8 },
     /// The operand goes there.
     StorePart { list: u8, part: u8, lane: u8 },
-    /// Numbers of both operands, as a pattern says.
-    Merge { pattern: u32 },
+    /// Numbers of the first two operands, as the third says, which is a pattern.
+    Merge,
     /// The operand goes to a list that has one number for each lane.
     StoreList { list: u8, lane: u8 },
     /// The opposite of loading pairs.
@@ -77,7 +77,7 @@ impl Action {
             Action::WithByte(..) | Action::Unary(..) | Action::Upper => 3,
             Action::Fused { .. } => 4,
             Action::Load { .. } | Action::LoadPairs { .. } | Action::LoadPart { .. } | Action::LoadRow { .. } => 5,
-            Action::Merge { .. } => 5,
+            Action::Merge => 5,
             Action::Call(_) => 100,
             _ => 1,
         }
@@ -105,6 +105,7 @@ impl Instruction {
 pub(super) enum Home {
     Nowhere,
     Constant(u32),
+    Pattern(u32),
     Row(u32),
     Spill(u32),
     /// It is made again from its operands.
@@ -123,7 +124,7 @@ pub(super) struct Builder {
     /// By value.
     pub homes: Vec<Home>,
     pub constants: Vec<u64>,
-    pub patterns: Vec<Pattern>,
+    pub patterns: Vec<(Pattern, Value)>,
     by_bits: FxHashMap<u64, Value>,
     /// Equal instructions are made once, as parts of different kernels often are.
     pub merging: bool,
@@ -222,6 +223,16 @@ impl Builder {
     fn value(&mut self, home: Home) -> Value {
         self.homes.push(home);
         Value(self.homes.len() as u32 - 1)
+    }
+
+    /// A pattern as a vector.
+    pub fn pattern(&mut self, pattern: Pattern) -> Value {
+        if let Some((_, known)) = self.patterns.iter().find(|known| known.0 == pattern) {
+            return *known;
+        }
+        let value = self.value(Home::Pattern(self.patterns.len() as u32));
+        self.patterns.push((pattern, value));
+        value
     }
 
     pub fn row(&mut self, row: u32) -> Value {

@@ -47,6 +47,7 @@ impl Emitter<'_> {
         let at = |base, bytes: usize| Place::Memory { base, offset: (bytes + copy * self.wide.bytes()) as i32 };
         match home {
             Home::Constant(n) => Place::Constant(n * self.wide.constant_bytes() as u32),
+            Home::Pattern(n) => Place::Vector(self.patterns + n * self.wide.bytes() as u32),
             Home::Row(row) if row >= LOCAL_ROWS => self.home(Home::Spill(row - LOCAL_ROWS), copy),
             Home::Row(row) => match self.past.iter().find(|past| past.0 == row) {
                 Some(past) => at(R15, past.1 * self.past_bytes),
@@ -62,8 +63,13 @@ impl Emitter<'_> {
     pub(super) fn place(&self, v: Value, copy: usize) -> Place {
         match self.group_of[v.0 as usize] {
             NO_GROUP => self.home(self.homes[v.0 as usize], copy),
-            group => Place::Register(self.register(group, copy)),
+            group => Place::Register(self.register(group, if self.is_uniform(v) { 0 } else { copy })),
         }
+    }
+
+    /// Whether a value is the same for all vectors that are worked on together: the first of its registers has it.
+    pub(super) fn is_uniform(&self, v: Value) -> bool {
+        matches!(self.homes[v.0 as usize], Home::Constant(_) | Home::Pattern(_))
     }
 
     pub(super) fn spill_slot(&mut self) -> u32 {
@@ -127,15 +133,15 @@ impl Emitter<'_> {
         }
         let home = self.homes[v.0 as usize];
         let group = self.take(v, self.mask_of(operands));
-        for copy in 0..self.interleave {
+        for copy in 0..if self.is_uniform(v) { 1 } else { self.interleave } {
             self.code.vector(LOAD, self.register(group, copy), 0, self.home(home, copy), None);
         }
     }
 
-    /// A group for the result; operands that die make room.
+    /// A group for the result; operands that die make room, unless one register has them for all vectors.
     pub(super) fn result(&mut self, v: Value, operands: &[Value]) -> u8 {
         for &o in operands.iter().filter(|o| **o != NONE) {
-            if self.is_dying(o) {
+            if self.is_dying(o) && !self.is_uniform(o) {
                 self.release(o);
             }
         }
