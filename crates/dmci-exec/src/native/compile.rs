@@ -60,21 +60,28 @@ type Function = unsafe extern "sysv64" fn(*mut u64, *const u64, *mut u32, *mut u
 impl Compiled {
     /// Compiles a plan for blocks of so many lanes. `None` if the system does not allow it.
     pub fn new(plan: &Plan, lanes: usize) -> Option<Compiled> {
-        let leaf_rows = if plan.is_straight() { 0 } else { plan.slots };
+        // Lanes that wait for others in a loop have rows outside of it.
+        let flat = Flat::of_loops(plan).filter(|flat| !flat.may_be_undone());
+        let leaf_rows = if plan.is_straight() || flat.is_some() { 0 } else { plan.slots };
         let output_rows = leaf_rows + plan.leaves;
-        Compiled::with_rows(plan, lanes, [leaf_rows, output_rows, output_rows + plan.outputs], None, None)
+        let rows = [leaf_rows, output_rows, output_rows + plan.outputs];
+        Compiled::with_rows(plan, lanes, rows, None, (None, flat.as_ref()))
     }
 
     /// Compiles a plan that is a straight line for leaves and results in lists.
     pub(super) fn with_lists(plan: &Plan, layout: &Layout, lanes: usize) -> Option<Compiled> {
         let rows = if layout.has_rows() { plan.leaves } else { 0 };
-        Compiled::with_rows(plan, lanes, [0, rows, rows], None, Some(layout))
+        let flat = Flat::of_loops(plan);
+        if flat.is_none() && !plan.is_straight() {
+            return None;
+        }
+        Compiled::with_rows(plan, lanes, [0, rows, rows], None, (Some(layout), flat.as_ref()))
     }
 
     /// The body of a loop: all its rows are slots, and some of them are its results; one is for counts of rounds.
     fn body(step: &LoopStep, lanes: usize) -> Option<Compiled> {
         let slots = step.body.slots;
-        Compiled::with_rows(&step.body, lanes, [slots, slots, slots + 1], Some(step), None)
+        Compiled::with_rows(&step.body, lanes, [slots, slots, slots + 1], Some(step), (None, None))
     }
 
     fn with_rows(
@@ -82,9 +89,8 @@ impl Compiled {
         lanes: usize,
         [leaf_rows, output_rows, rows]: [usize; 3],
         of_loop: Option<&LoopStep>,
-        layout: Option<&Layout>,
+        (layout, flat): (Option<&Layout>, Option<&Flat>),
     ) -> Option<Compiled> {
-        let flat = if layout.is_some() && !plan.is_straight() { Some(Flat::of(plan)?) } else { None };
         let outside = if flat.is_some() { &[][..] } else { &plan.loops };
         let bodies = outside.iter().map(|l| Compiled::body(l, lanes)).collect::<Option<Vec<_>>>()?;
         let results = of_loop.map_or(&[][..], |step| &step.next);
@@ -95,11 +101,11 @@ impl Compiled {
             false => Numbers::Double,
             // What is in lists of single precision fills vectors as it is.
             true if layout.is_some_and(|layout| layout.numbers == Numbers::Single) => Numbers::Single,
-            true if is_line && can_be_packed(plan, flat.as_ref()) && packing_pays(plan) => Numbers::Single,
+            true if is_line && can_be_packed(plan, flat) && packing_pays(plan) => Numbers::Single,
             true => Numbers::Short,
         };
         let sources = (layout, rounds.as_ref().zip(of_loop));
-        let lower = |ways: Ways| match &flat {
+        let lower = |ways: Ways| match flat {
             Some(flat) => Lowered::of_flat(flat, [leaf_rows, output_rows], layout, (vectors, ways, numbers)),
             None => Some(Lowered::new(plan, [leaf_rows, output_rows], results, sources, (vectors, ways, numbers))),
         };
@@ -109,7 +115,7 @@ impl Compiled {
         if !repeats && !ways.are_divisions() {
             lowered = lower(ways)?;
         }
-        let guarded = match &flat {
+        let guarded = match flat {
             Some(flat) => flat.is_guarded(),
             None => plan.steps.iter().any(|step| matches!(step, Step::Guard { .. })),
         };
@@ -142,9 +148,9 @@ impl Compiled {
             }
         }
         let (_, mut emitted, (lowered, resident)) = best?;
-        if let Some(rounds) = &rounds {
+        if repeats {
             let how = (width_for(lanes), emitted.interleave, resident);
-            emitted = lowered.emit(plan.single, strides, how, (Some(rounds), false));
+            emitted = lowered.emit(plan.single, strides, how, (rounds.as_ref(), false));
         }
         let mut memory = MmapMut::map_anon(emitted.bytes.len()).ok()?;
         memory.copy_from_slice(&emitted.bytes);
@@ -161,7 +167,7 @@ impl Compiled {
             lanes,
             step: emitted.lanes * emitted.interleave,
             guarded,
-            may_be_undone: flat.as_ref().is_some_and(Flat::may_be_undone),
+            may_be_undone: flat.is_some_and(Flat::may_be_undone),
             remembered: flat.map_or(0, |flat| flat.remembered * vectors.bytes() * emitted.interleave / 8),
             rounds: emitted.rounds,
             spill_bytes: SPILLS_AT + emitted.spills * vectors.bytes() * emitted.interleave,
@@ -350,7 +356,7 @@ impl<'a> Lowered<'a> {
         let mut parts: Vec<Part> = parts.collect();
         let mut in_rounds = None;
         if let Some(inside) = &self.inside {
-            let (at, vectors) = emitter.with_inside(inside, resident);
+            let (at, vectors) = emitter.with_inside(inside, resident, tried);
             parts.push(Part::Code(at));
             in_rounds = Some(vectors);
         }
@@ -399,11 +405,8 @@ impl<'a> Lowered<'a> {
 
     /// Instructions that are run again and again.
     fn of_interest(&self) -> Vec<Range<usize>> {
-        match &self.inside {
-            Some(inside) => inside.rounds().cloned().collect(),
-            None if self.round.is_empty() => vec![0..self.builder.instructions.len()],
-            None => vec![self.round.clone()],
-        }
+        let all = if self.round.is_empty() { 0..self.builder.instructions.len() } else { self.round.clone() };
+        self.inside.as_ref().map_or(Vec::from([all]), |inside| inside.rounds().cloned().collect())
     }
 
     /// How many these are.

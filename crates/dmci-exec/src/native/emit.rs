@@ -354,8 +354,7 @@ impl<'a> Emitter<'a> {
             Action::Merge => {
                 self.bring(c, &all);
                 let [first, last, pattern] = [a, b, c].map(|v| self.places(v));
-                let dies = self.is_dying(a) && a != b && self.group_of[a.0 as usize] != NO_GROUP;
-                let group = if dies { self.replaced(a, d) } else { self.copied(d, &all, first) };
+                let group = if a != b && self.makes_room(a) { self.replaced(a, d) } else { self.copied(d, &all, first) };
                 let merge = self.builder.lists.sized(MERGE);
                 for copy in 0..self.interleave {
                     self.code.vector(merge, self.register(group, copy), number(pattern[copy]), last[copy], None);
@@ -455,8 +454,7 @@ impl<'a> Emitter<'a> {
         let [a, b, c] = all;
         let once = |v: Value| all.iter().filter(|o| **o == v).count() == 1;
         let resident = |this: &Self, v: Value| this.group_of[v.0 as usize] != NO_GROUP;
-        let free = |v: Value| resident(self, v) && self.is_dying(v) && !self.is_uniform(v);
-        let overwritten = [c, a, b].into_iter().find(|&v| free(v) && once(v));
+        let overwritten = [c, a, b].into_iter().find(|&v| self.makes_room(v) && once(v));
         let outside = |v: &Value| !resident(self, *v) && once(*v);
         let target = overwritten.or_else(|| [c, a, b].into_iter().find(outside)).unwrap_or(c);
         let stays = [c, b, a].into_iter().find(|v| *v != target && outside(v)).unwrap_or(NONE);
@@ -506,6 +504,11 @@ impl<'a> Emitter<'a> {
         }
     }
 
+    /// Whether a value is in registers of its own that nothing needs any more.
+    fn makes_room(&self, v: Value) -> bool {
+        self.is_dying(v) && !self.is_uniform(v) && self.group_of[v.0 as usize] != NO_GROUP
+    }
+
     /// The registers of a value that dies, for another one.
     fn replaced(&mut self, dies: Value, v: Value) -> u8 {
         let group = self.group_of[dies.0 as usize];
@@ -531,7 +534,7 @@ impl<'a> Emitter<'a> {
         let test = self.test(m, numbers, &all);
         let lanes = numbers.lanes(self.wide);
         let [from, xs, ys] = [fast, x, y].map(|v| self.places(v));
-        let group = if self.is_dying(fast) && x != fast && y != fast {
+        let group = if self.makes_room(fast) && x != fast && y != fast {
             self.replaced(fast, d)
         } else {
             self.copied(d, &all, from)

@@ -7,9 +7,9 @@
 use super::compile::Compiled;
 use super::emit::Emitter;
 use super::encode::*;
+use super::inside::only_made;
 use super::ir::{Builder, Home, Instruction, NONE, Value};
 use super::line::Lowering;
-use super::inside::only_made;
 use super::rounds::{COUNT_AT, Rounds};
 use super::run::NativeSpace;
 use crate::loops::Steady;

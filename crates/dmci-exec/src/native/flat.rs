@@ -28,7 +28,10 @@ pub(super) enum FlatPart {
     Line(Vec<Step>),
     Rounds(FlatRounds),
     /// What was remembered of the last round of a loop is at hand.
-    Recall { from: usize, past: Vec<Past> },
+    Recall {
+        from: usize,
+        past: Vec<Past>,
+    },
 }
 
 /// Rounds of a loop.
@@ -59,8 +62,13 @@ pub(super) struct Past {
 }
 
 impl Flat {
+    /// A plan with loops in it, if it can be this.
+    pub fn of_loops(plan: &Plan) -> Option<Flat> {
+        if plan.is_straight() { None } else { Flat::of(plan) }
+    }
+
     /// A plan of plain operations and loops of these, if there is nothing in it that only the rows of a block can do.
-    pub fn of(plan: &Plan) -> Option<Flat> {
+    fn of(plan: &Plan) -> Option<Flat> {
         let mut flattening = Flattening { slots: plan.slots as Slot, ..Flattening::default() };
         for step in &plan.steps {
             match step {

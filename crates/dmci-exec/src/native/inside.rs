@@ -5,14 +5,16 @@
 //! stretch of memory that all groups use in turn. Lanes that leave a loop one by one wait for others of their group; groups
 //! that take too many rounds are counted, and the caller does them again with rows, where lanes that are done make room.
 
+use super::compile::Compiled;
 use super::emit::{Emitter, REMEMBERED_AT, UNDONE_AT};
 use super::encode::*;
 use super::flat::{Flat, FlatPart, FlatRounds, Past};
-use super::ir::{Action, Builder, LOCAL_ROWS, NONE, PAST_ROWS, Value};
+use super::ir::{Action, Builder, Home, LOCAL_ROWS, NONE, PAST_ROWS, Value};
 use super::line::Lowering;
 use super::lower::{Form, Formed};
 use super::rounds::Rounds;
 use crate::plan::Slot;
+use crate::words::Words;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 
@@ -162,8 +164,9 @@ impl<'a> Lowering<'a> {
 }
 
 impl Emitter<'_> {
-    /// A function for a plan with loops in it; where it begins, and the instructions on vectors in all rounds.
-    pub fn with_inside(&mut self, inside: &Inside, resident: usize) -> (usize, usize) {
+    /// A function for a plan with loops in it; where it begins, and the instructions on vectors in all rounds. If it is only
+    /// tried, there is nothing but these.
+    pub fn with_inside(&mut self, inside: &Inside, resident: usize, tried: bool) -> (usize, usize) {
         self.spills = inside.states;
         self.past_bytes = self.wide.bytes() * self.interleave;
         let mut vectors = 0;
@@ -171,11 +174,14 @@ impl Emitter<'_> {
             let mut made = FxHashSet::default();
             for (i, piece) in inside.pieces.iter().enumerate() {
                 if let Piece::Line(range) = piece {
-                    made.extend(this.builder.instructions[range.clone()].iter().map(|i| i.result).filter(|v| *v != NONE));
+                    made.extend(
+                        this.builder.instructions[range.clone()].iter().map(|i| i.result).filter(|v| *v != NONE),
+                    );
                 }
                 let behind = inside.pieces[i..].iter().skip(matches!(piece, Piece::Line(_)) as usize);
                 let shared = this.used_by(behind, &made);
                 match piece {
+                    Piece::Line(_) if tried => shared.iter().for_each(|&v| this.give_home(v)),
                     Piece::Line(range) => this.line_for(range.clone(), &shared),
                     Piece::Recall(from, rows) => this.recall(*from, *rows),
                     Piece::Rounds(rounds) => vectors += this.inner_rounds(rounds, resident, (&made, &shared)),
@@ -197,6 +203,13 @@ impl Emitter<'_> {
     fn line_for(&mut self, range: Range<usize>, shared: &[Value]) {
         let builder: &Builder = self.builder;
         self.shared_values(&builder.instructions[range], shared);
+    }
+
+    /// A value is in memory, as if it had been put there.
+    fn give_home(&mut self, v: Value) {
+        if self.homes[v.0 as usize] == Home::Nowhere {
+            self.homes[v.0 as usize] = Home::Spill(self.spill_slot());
+        }
     }
 
     /// So many rows of what is remembered, from one on, are at `r15`.
@@ -230,6 +243,16 @@ impl Emitter<'_> {
         self.code.add_memory(RBP, UNDONE_AT as i32, 1);
         self.code.land(over, self.code.position());
         vectors
+    }
+}
+
+impl Compiled {
+    /// Makes room for what code remembers of rounds, and tells it where.
+    #[inline]
+    pub(super) fn remember(&self, spills: &mut [u64], remembered: &mut Words) {
+        if self.remembered > 0 {
+            spills[REMEMBERED_AT / 8] = remembered.ensure(self.remembered).as_mut_ptr() as u64;
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::columns::most_columns;
 use super::compile::{Compiled, Part};
-use super::emit::{LISTS_AT, MOST_LISTS, REMEMBERED_AT, UNDONE_AT};
+use super::emit::{LISTS_AT, MOST_LISTS, UNDONE_AT};
 use super::encode::Numbers;
 use super::flat::Flat;
 use super::packed::can_be_packed;
@@ -60,7 +60,10 @@ impl Layout {
     fn of<L: Leaves>(plan: &Plan, leaves: &L, target: &Target<'_, L::Number>) -> Option<Layout> {
         let numbers = if L::Number::SINGLE { Numbers::Single } else { Numbers::Double };
         // Numbers of single precision are read as they are: nothing but these may be in vectors.
-        let flat = if plan.is_straight() { None } else { Some(Flat::of(plan)?) };
+        let flat = Flat::of_loops(plan);
+        if flat.is_none() && !plan.is_straight() {
+            return None;
+        }
         if L::Number::SINGLE && !can_be_packed(plan, flat.as_ref()) {
             return None;
         }
@@ -215,7 +218,13 @@ impl Plan {
         let Some(Some(direct)) = self.native.direct[L::Number::SINGLE as usize].get() else { return false };
         let Direct { layout, code, .. } = &**direct;
         let is_one_call = lanes <= code.lanes && lanes & (code.step - 1) == 0;
-        if !is_one_call || code.guarded || code.may_be_undone || code.remembered > 0 || code.rows > 0 || !self.is_for_one_thread(lanes, threads) {
+        if !is_one_call
+            || code.guarded
+            || code.may_be_undone
+            || code.remembered > 0
+            || code.rows > 0
+            || !self.is_for_one_thread(lanes, threads)
+        {
             return false;
         }
         WORKSPACE.with_borrow_mut(|workspace| {
@@ -242,7 +251,7 @@ impl Plan {
         let Direct { layout, code, .. } = direct;
         let NativeSpace { rows, spills, failed: marks, bounce, remembered } = &mut workspace.native;
         spills.ensure(code.spill_bytes.div_ceil(8));
-        spills[REMEMBERED_AT / 8] = remembered.ensure(code.remembered).as_mut_ptr() as u64;
+        code.remember(spills, remembered);
         rows.ensure(code.rows * code.width);
         if marks.len() < code.lanes {
             marks.resize(code.lanes, STAYED);

@@ -22,9 +22,10 @@ impl Plan {
             return None;
         }
         WORKSPACE.with_borrow_mut(|workspace| {
-            let NativeSpace { rows, spills, failed: marks, .. } = &mut workspace.native;
+            let NativeSpace { rows, spills, failed: marks, remembered, .. } = &mut workspace.native;
             let rows = rows.ensure(code.rows * FEW);
             let spills = spills.ensure(code.spill_bytes.div_ceil(8));
+            code.remember(spills, remembered);
             if marks.len() < FEW {
                 marks.resize(FEW, STAYED);
             }

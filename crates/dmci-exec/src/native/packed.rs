@@ -6,9 +6,9 @@
 //! of a vector are made vectors of double precision for as long as it takes.
 
 use super::encode::{INSERT_UPPER, Opcode, plain};
+use super::flat::{Flat, FlatPart, FlatRounds, Past};
 use super::ir::{Action, Builder, Value};
 use super::lower::{Formed, has_kernel};
-use super::flat::{Flat, FlatPart, FlatRounds, Past};
 use crate::plan::{Plan, Slot, Step};
 use dmci_ops::{Op, Type};
 use std::ops::Range;

@@ -78,7 +78,16 @@ impl<'a> Rounds<'a> {
         let carried = steady.next.iter().filter(|next| later.iter().all(|l| l.state != next.1));
         let next = carried.copied().chain(counted).collect();
         let reals = rows_of(step.state()).filter(|state| steady.reals.contains(state)).collect();
-        (!back || !steady.guarded).then_some(Rounds { guarded: steady.guarded, next, reals, counts, through, history, back, later })
+        (!back || !steady.guarded).then_some(Rounds {
+            guarded: steady.guarded,
+            next,
+            reals,
+            counts,
+            through,
+            history,
+            back,
+            later,
+        })
     }
 }
 
@@ -304,11 +313,13 @@ impl Emitter<'_> {
             Group(u8),
             Memory(Home),
         }
-        let from = |v: Value| match self.group_of[v.0 as usize] {
-            NO_GROUP => From::Memory(self.homes[v.0 as usize]),
-            group => From::Group(group),
+        // A state that becomes a constant needs it in all of its registers.
+        let in_all = |to: usize, v: Value| !self.is_uniform(v) || round.residents[to] == v;
+        let from = |(to, &v): (usize, &Value)| match self.group_of[v.0 as usize] {
+            group if group != NO_GROUP && in_all(to, v) => (to as u8, From::Group(group)),
+            _ => (to as u8, From::Memory(self.homes[v.0 as usize])),
         };
-        let moves = round.ends.iter().enumerate().map(|(group, &v)| (group as u8, from(v)));
+        let moves = round.ends.iter().enumerate().map(from);
         let mut moves: Vec<(u8, From)> = moves.filter(|&(to, from)| from != From::Group(to)).collect();
         while !moves.is_empty() {
             let needed = |group: u8| moves.iter().any(|m| m.1 == From::Group(group));

@@ -152,13 +152,14 @@ impl Plan {
         leaves: &impl Leaves,
     ) -> (&'w [u64], &'w [u32]) {
         let Workspace { native, loops, scratch, .. } = workspace;
-        let NativeSpace { rows, spills, failed: marks, .. } = native;
+        let NativeSpace { rows, spills, failed: marks, remembered, .. } = native;
         let most = code.lanes;
         if marks.len() < most {
             marks.resize(most, STAYED);
         }
         rows.ensure(code.rows * code.width);
         spills.ensure(code.spill_bytes.div_ceil(8));
+        code.remember(spills, remembered);
         let n = which.count();
         let padded = code.padded(n);
         leaves.gather(which, self.leaves, &mut rows[code.leaf_rows * code.width..], code.width);
