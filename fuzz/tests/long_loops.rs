@@ -3,7 +3,9 @@
 //!
 //! `DMCI_LONG=1` takes many more of them.
 
-use dmci::{Batch, Code, Column, Datum, Mode, Model, ModelOptions, Number, Numerics, Passes, Program, RunOptions, Want};
+use dmci::{
+    Batch, Code, Column, Datum, Mode, Model, ModelOptions, Number, Numerics, Passes, Program, RunOptions, Want,
+};
 use dmci_fuzz::count;
 use dmci_fuzz::random::Random;
 
@@ -95,7 +97,13 @@ fn rows(random: &mut Random, lanes: &[usize], rounds: usize) -> Vec<Rows> {
 }
 
 /// Calls with one batch: what each gives, in bits. Parameters are the same in all rows, in two sets, or of each row.
-fn evaluate<N: Number>(text: &str, options: ModelOptions, rows: &[Rows], pairs: bool, want: Want) -> Vec<[Vec<u64>; 2]> {
+fn evaluate<N: Number>(
+    text: &str,
+    options: ModelOptions,
+    rows: &[Rows],
+    pairs: bool,
+    want: Want,
+) -> Vec<[Vec<u64>; 2]> {
     let model = Model::new(Program::new(text), &["a", "b"], &["x", "n"], options);
     let mut batch = Batch::<N>::default();
     let bits = |list: &[N]| list.iter().map(|&x| x.bits()).collect();
@@ -187,7 +195,8 @@ const SEEN: [(&str, usize, usize); 2] = [
 /// Where every lane has parameters of its own, code reads and writes lists of them by itself.
 #[test]
 fn so_have_loops_from_lists_to_lists() {
-    let seen = SEEN.iter().flat_map(|seen| [*seen; 4]).map(|(text, outputs, rounds)| (text.to_string(), outputs, rounds));
+    let seen =
+        SEEN.iter().flat_map(|seen| [*seen; 4]).map(|(text, outputs, rounds)| (text.to_string(), outputs, rounds));
     let mut seen: Vec<_> = seen.collect();
     for seed in 10_000..10_000 + count(150) {
         let random = &mut Random::new(seed);

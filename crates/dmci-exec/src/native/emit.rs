@@ -354,7 +354,8 @@ impl<'a> Emitter<'a> {
             Action::Merge => {
                 self.bring(c, &all);
                 let [first, last, pattern] = [a, b, c].map(|v| self.places(v));
-                let group = if a != b && self.makes_room(a) { self.replaced(a, d) } else { self.copied(d, &all, first) };
+                let group =
+                    if a != b && self.makes_room(a) { self.replaced(a, d) } else { self.copied(d, &all, first) };
                 let merge = self.builder.lists.sized(MERGE);
                 for copy in 0..self.interleave {
                     self.code.vector(merge, self.register(group, copy), number(pattern[copy]), last[copy], None);

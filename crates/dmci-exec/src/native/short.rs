@@ -1,4 +1,4 @@
-//! Single precision where plans cannot be packed, since there are loops, tensors or integers, or are too short for it.
+//! Single precision where plans cannot be packed, since there are long loops, tensors or integers, or are too short for it.
 //!
 //! Numbers of single precision are in the lower halves of vectors, which have as many lanes as for double precision.
 //! Instructions on these are at least as fast, and nothing has to be rounded. Rows are in double precision.
