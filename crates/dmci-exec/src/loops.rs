@@ -25,7 +25,7 @@ use dmci_ops::op::canonical;
 use history::History;
 pub(crate) use places::all_stayed;
 pub(crate) use remembered::{Later, Remembered};
-pub(crate) use steady::{Steady, fold, simplified};
+pub(crate) use steady::{Steady, ends, fold, simplified};
 
 /// Memory of a loop, kept from block to block.
 #[derive(Debug, Default)]

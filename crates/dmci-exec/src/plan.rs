@@ -59,6 +59,11 @@ pub(crate) enum Step {
 }
 
 impl Step {
+    /// Whether it is a plain operation on single rows.
+    pub fn is_plain(&self) -> bool {
+        matches!(self, Step::Op { .. } | Step::Constant { .. } | Step::Move { count: 1, .. })
+    }
+
     /// Rows that it reads, if it is neither about tensors nor a loop.
     pub fn reads(&self) -> impl Iterator<Item = Slot> + '_ {
         let (listed, others): (&[Slot], _) = match self {

@@ -64,6 +64,17 @@ pub(super) fn operation(step: &Step) -> Option<(Slot, &[Slot])> {
     }
 }
 
+/// Which steps make what a round ends with.
+pub(crate) fn ends(steps: &[Step], next: &[(Slot, Slot)]) -> Vec<bool> {
+    let mut ends = vec![false; steps.len()];
+    for (next, _) in next {
+        if let Some(i) = steps.iter().rposition(|step| step.writes().contains(next)) {
+            ends[i] = true;
+        }
+    }
+    ends
+}
+
 /// The steps that others, or the rows that are live behind them, need; `live` are then the rows that they read first.
 fn needed<'a>(steps: impl DoubleEndedIterator<Item = &'a Step>, live: &mut FxHashSet<Slot>) -> Vec<Step> {
     let mut needed = Vec::new();
@@ -83,20 +94,9 @@ fn needed<'a>(steps: impl DoubleEndedIterator<Item = &'a Step>, live: &mut FxHas
 }
 
 impl Steady {
-    /// Which steps make what a round ends with.
-    pub fn ends(&self) -> Vec<bool> {
-        let mut ends = vec![false; self.steps.len()];
-        for (next, _) in &self.next {
-            if let Some(i) = self.steps.iter().rposition(|s| operation(s).is_some_and(|(d, _)| d == *next)) {
-                ends[i] = true;
-            }
-        }
-        ends
-    }
-
     /// The rounds of a loop of plain operations, followed back by these.
     pub fn of(step: &LoopStep, followers: &[&LoopStep]) -> Option<Steady> {
-        let plain = |step: &Step| matches!(step, Step::Guard { .. }) || operation(step).is_some();
+        let plain = |step: &Step| matches!(step, Step::Guard { .. }) || step.is_plain();
         if !step.body.steps.iter().all(plain) {
             return None;
         }

@@ -68,14 +68,10 @@ impl Compiled {
         Compiled::with_rows(plan, lanes, rows, None, (None, flat.as_ref()))
     }
 
-    /// Compiles a plan that is a straight line for leaves and results in lists.
-    pub(super) fn with_lists(plan: &Plan, layout: &Layout, lanes: usize) -> Option<Compiled> {
+    /// Compiles a plan that is a straight line, but for loops inside, for leaves and results in lists.
+    pub(super) fn with_lists(plan: &Plan, flat: Option<&Flat>, layout: &Layout, lanes: usize) -> Option<Compiled> {
         let rows = if layout.has_rows() { plan.leaves } else { 0 };
-        let flat = Flat::of_loops(plan);
-        if flat.is_none() && !plan.is_straight() {
-            return None;
-        }
-        Compiled::with_rows(plan, lanes, [0, rows, rows], None, (Some(layout), flat.as_ref()))
+        Compiled::with_rows(plan, lanes, [0, rows, rows], None, (Some(layout), flat))
     }
 
     /// The body of a loop: all its rows are slots, and some of them are its results; one is for counts of rounds.

@@ -39,9 +39,8 @@ pub(super) struct Entire<'a> {
 impl<'a> Entire<'a> {
     /// The instructions of a loop that lanes may leave, if it is all plain operations.
     pub fn of(step: &'a LoopStep, rounds: &Rounds<'a>, lowering: &mut Lowering<'a>) -> Option<Entire<'a>> {
-        let plain = |step: &Step| matches!(step, Step::Op { .. } | Step::Constant { .. } | Step::Move { count: 1, .. });
         let steady = step.steady.as_ref()?;
-        if rounds.counts.is_none() || steady.settles || !step.prelude.iter().all(plain) {
+        if rounds.counts.is_none() || steady.settles || !step.prelude.iter().all(Step::is_plain) {
             return None;
         }
         let (first, shared) = step.operands.split_at(step.next.len());

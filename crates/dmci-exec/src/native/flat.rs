@@ -117,10 +117,6 @@ fn moved(step: &Step, by: Slot) -> Step {
     }
 }
 
-fn is_plain(step: &Step) -> bool {
-    matches!(step, Step::Op { .. } | Step::Constant { .. } | Step::Move { count: 1, .. })
-}
-
 impl Flattening {
     fn end_line(&mut self) {
         let line = std::mem::take(&mut self.line);
@@ -173,7 +169,7 @@ impl Flattening {
     fn add_loop(&mut self, plan: &Plan, number: u32) -> Option<()> {
         let step = &plan.loops[number as usize];
         let steady = step.steady.as_ref()?;
-        if !step.body.is_straight() || !step.prelude.iter().all(is_plain) {
+        if !step.body.is_straight() || !step.prelude.iter().all(Step::is_plain) {
             return None;
         }
         let base = self.slots;
@@ -222,7 +218,7 @@ impl Flattening {
     /// The first round back is done apart, since it may differ from others.
     fn backward(&mut self, step: &LoopStep, steady: &Steady, base: Slot, (rounds, from): (u64, usize)) -> Option<()> {
         let later = &step.remembered.later;
-        if steady.guarded || steady.rounds < rounds || !step.body.steps.iter().all(is_plain) {
+        if steady.guarded || steady.rounds < rounds || !step.body.steps.iter().all(Step::is_plain) {
             return None;
         }
         self.end_line();

@@ -5,7 +5,7 @@ use super::encode::{Numbers, Vectors};
 use super::ir::{Action, Builder, NONE, Value};
 use super::lists::{Layout, Spot};
 use super::lower::{Form, Formed};
-use crate::loops::Steady;
+use crate::loops::{Steady, ends};
 use crate::plan::{Slot, Step};
 use dmci_ops::Op;
 use dmci_ops::arith::Arith;
@@ -93,16 +93,14 @@ impl<'a> Lowering<'a> {
 
     /// The same in the line that there is.
     pub(super) fn steady(&mut self, steady: &'a Steady) {
-        self.begin_steady(steady.ends(), steady);
+        self.begin_steady(ends(&steady.steps, &steady.next), steady);
         steady.steps.iter().enumerate().for_each(|(i, step)| self.step(i, step));
         self.builder.real(f64::NAN);
     }
 
     /// Steps of a round whose slots are known, among others; what it ends with goes to rows of these slots.
     pub(super) fn round_in_place(&mut self, steps: &[Step], next: &[(Slot, Slot)], reals: &'a FxHashSet<Slot>) {
-        let makes = |next: Slot| steps.iter().rposition(|step| step.writes().contains(&next));
-        self.exported = vec![false; steps.len()];
-        next.iter().filter_map(|next| makes(next.0)).for_each(|i| self.exported[i] = true);
+        self.exported = ends(steps, next);
         (self.reals, self.rows_are_few) = (Some(reals), true);
         steps.iter().enumerate().for_each(|(i, step)| self.step(i, step));
         (self.reals, self.rows_are_few) = (None, false);

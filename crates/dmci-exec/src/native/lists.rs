@@ -57,14 +57,11 @@ pub(super) struct Layout {
 
 impl Layout {
     /// The layout of these leaves and this target; none if no code can be made for it.
-    fn of<L: Leaves>(plan: &Plan, leaves: &L, target: &Target<'_, L::Number>) -> Option<Layout> {
+    fn of<L: Leaves>(plan: &Plan, flat: Option<&Flat>, leaves: &L, target: &Target<'_, L::Number>) -> Option<Layout> {
         let numbers = if L::Number::SINGLE { Numbers::Single } else { Numbers::Double };
         // Numbers of single precision are read as they are: nothing but these may be in vectors.
-        let flat = Flat::of_loops(plan);
-        if flat.is_none() && !plan.is_straight() {
-            return None;
-        }
-        if L::Number::SINGLE && !can_be_packed(plan, flat.as_ref()) {
+        let has_other_loops = flat.is_none() && !plan.is_straight();
+        if has_other_loops || L::Number::SINGLE && !can_be_packed(plan, flat) {
             return None;
         }
         let most_columns = most_columns(plan.native.vectors(BLOCK), numbers);
@@ -192,13 +189,14 @@ impl Plan {
         lists: &mut Lists<'l, L::Number>,
     ) -> Option<&Direct> {
         let made = self.native.direct[L::Number::SINGLE as usize].get_or_init(|| {
-            let layout = Layout::of(self, leaves, target)?;
+            let flat = Flat::of_loops(self);
+            let layout = Layout::of(self, flat.as_ref(), leaves, target)?;
             let lanes = if layout.has_rows() { BLOCK } else { BLOCK_WITHOUT_ROWS };
-            let code = Compiled::with_lists(self, &layout, lanes)?;
+            let code = Compiled::with_lists(self, flat.as_ref(), &layout, lanes)?;
             Some(Box::new(Direct { layout, code, given_up: AtomicBool::new(false) }))
         });
         let direct = made.as_deref().filter(|direct| !direct.given_up.load(Ordering::Relaxed))?;
-        // Groups of few lanes would mostly wait for nobody.
+        // Less than a group of lanes would do the rounds of a whole one.
         if !self.loops.is_empty() && lanes < direct.code.step {
             return None;
         }
