@@ -118,19 +118,22 @@ def kind(record):
 def by_hand(record):
     if not record["hand"]:
         return ""
-    fused = all("fused_ns" in r for r in record["hand"])
+    fused = any("fused_ns" in r for r in record["hand"])
     head = "| program | lanes | ours | by hand | ours over by hand |" + (" contracted by hand | ours over it |" if fused else "")
     lines = [head, "|---|---|---|---|---|" + ("---|---|" if fused else "")]
     for r in record["hand"]:
         line = f"| {r['program']} | {r['lanes']:,} | {times(r['ours_ns'])} | {times(r['hand_ns'])} | {r['ratio']:.2f} |"
-        if fused:
+        if fused and "fused_ns" not in r:
+            line += " | |"
+        elif fused:
             line += f" {times(r['fused_ns'])} | {r['ours_ns'] / r['fused_ns']:.2f} |"
         lines.append(line)
     told = "without contraction of products and sums" + (", and with it" if fused else "")
     forward = """
 The logistic map by hand carries its one derivative forward, with four products a step. A gradient of ours is that of
 reverse mode, which defines its bits whatever is asked for, and takes six; seven where it is faster to compute a product
-twice than to store it.
+twice than to store it. No code for it takes less than 1.44 times as long on a processor that waits for products. The
+same in reverse mode by hand is beside it.
 """
     return f"""
 Beside the same programs written by hand in Rust, with derivatives worked out by hand, vectorised, {told}:

@@ -16,26 +16,47 @@ fn is_wide() -> bool {
     known && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vl")
 }
 
-/// The program of a model file in double precision, as it is and with contraction.
-pub fn double(file: &str) -> Option<[Program<f64>; 2]> {
-    if is_wide() { find::<__m512d>(file) } else { find::<__m256d>(file) }
+/// How a program by hand is written: as it is, with contraction, and in reverse mode if another one is faster.
+#[derive(Clone, Copy)]
+pub enum Form {
+    Plain,
+    Fused,
+    Reverse,
+}
+
+impl Form {
+    pub fn parse(text: &str) -> Option<Form> {
+        match text {
+            "plain" => Some(Form::Plain),
+            "fused" => Some(Form::Fused),
+            "reverse" => Some(Form::Reverse),
+            _ => None,
+        }
+    }
+}
+
+/// The program of a model file in double precision.
+pub fn double(file: &str, form: Form) -> Option<Program<f64>> {
+    if is_wide() { find::<__m512d>(file, form) } else { find::<__m256d>(file, form) }
 }
 
 /// The same in single precision.
-pub fn single(file: &str) -> Option<[Program<f32>; 2]> {
-    if is_wide() { find::<__m512>(file) } else { find::<__m256>(file) }
+pub fn single(file: &str, form: Form) -> Option<Program<f32>> {
+    if is_wide() { find::<__m512>(file, form) } else { find::<__m256>(file, form) }
 }
 
 /// With such vectors, which the processor must have: it has those of 256 bits, or there is nothing to measure.
-fn find<V: Vector>(file: &str) -> Option<[Program<V::Number>; 2]> {
-    if file.ends_with("b/m05.scm") {
-        Some([V::compiled::<M05>(), V::compiled::<M05>()])
-    } else if file.ends_with("bench/logistic-map.scm") {
-        Some([V::compiled::<Logistic<false>>(), V::compiled::<Logistic<true>>()])
-    } else if file.ends_with("kalman/kalman-2d-scalar.scm") {
-        Some([V::compiled::<Kalman<false>>(), V::compiled::<Kalman<true>>()])
-    } else {
-        None
+fn find<V: Vector>(file: &str, form: Form) -> Option<Program<V::Number>> {
+    let name = ["b/m05", "bench/logistic-map", "kalman/kalman-2d-scalar"];
+    let which = name.iter().position(|name| file.strip_suffix(".scm").is_some_and(|file| file.ends_with(name)))?;
+    match (which, form) {
+        (0, Form::Plain | Form::Fused) => Some(V::compiled::<M05>()),
+        (1, Form::Plain) => Some(V::compiled::<Logistic<false>>()),
+        (1, Form::Fused) => Some(V::compiled::<Logistic<true>>()),
+        (1, Form::Reverse) => Some(V::compiled::<LogisticBack>()),
+        (2, Form::Plain) => Some(V::compiled::<Kalman<false>>()),
+        (2, Form::Fused) => Some(V::compiled::<Kalman<true>>()),
+        _ => None,
     }
 }
 
@@ -60,7 +81,7 @@ impl<V: Vector> Body<V> for M05 {
     }
 }
 
-/// Sixteen rounds.
+/// Sixteen rounds; the derivative goes forward beside them, since there is only one.
 struct Logistic<const FUSED: bool>;
 
 impl<V: Vector, const FUSED: bool> Body<V> for Logistic<FUSED> {
@@ -101,6 +122,49 @@ fn rounds<V: Vector, const FUSED: bool, const BESIDE: usize>(
         for k in 0..BESIDE {
             x[k].numbers(|i, x| v[k * V::LANES + i] = x);
             d[k].numbers(|i, x| g[k * V::LANES + i] = x);
+        }
+    }
+}
+
+/// The same in reverse mode, which does not care how many derivatives there are.
+struct LogisticBack;
+
+const ROUNDS: usize = 16;
+
+impl<V: Vector> Body<V> for LogisticBack {
+    #[inline(always)]
+    fn run(r: &[V::Number], x0: &[V::Number], values: &mut [V::Number], gradients: &mut [V::Number]) {
+        const BESIDE: usize = 4;
+        let lanes = BESIDE * V::LANES;
+        let groups = r.chunks_exact(lanes).zip(x0.chunks_exact(lanes));
+        let out = values.chunks_exact_mut(lanes).zip(gradients.chunks_exact_mut(lanes));
+        let (zero, one) = (V::collect(|_| Real::real(0.0)), V::collect(|_| Real::real(1.0)));
+        for ((r, x0), (v, g)) in groups.zip(out) {
+            let (mut states, mut rate) = ([[zero; BESIDE]; ROUNDS + 1], [zero; BESIDE]);
+            for k in 0..BESIDE {
+                states[0][k] = V::collect(|i| x0[k * V::LANES + i]);
+                rate[k] = V::collect(|i| r[k * V::LANES + i]);
+            }
+            for n in 0..ROUNDS {
+                for k in 0..BESIDE {
+                    let x = states[n][k];
+                    states[n + 1][k] = rate[k].mul(x).mul(one.sub(x));
+                }
+            }
+            // Of the state after a round, and of the rate.
+            let (mut by_state, mut by_rate) = ([one; BESIDE], [zero; BESIDE]);
+            for n in (0..ROUNDS).rev() {
+                for k in 0..BESIDE {
+                    let x = states[n][k];
+                    let by_product = by_state[k].mul(one.sub(x));
+                    by_rate[k] = by_rate[k].add(by_product.mul(x));
+                    by_state[k] = by_product.mul(rate[k]).sub(by_state[k].mul(rate[k].mul(x)));
+                }
+            }
+            for k in 0..BESIDE {
+                states[ROUNDS][k].numbers(|i, x| v[k * V::LANES + i] = x);
+                by_rate[k].numbers(|i, x| g[k * V::LANES + i] = x);
+            }
         }
     }
 }

@@ -4,8 +4,8 @@
 //! "shared": false, "single": false, "threads": 1, "want": "gradients"}` loads a model and answers with the
 //! value and gradient of its first lanes. Lane `i` has parameters and inputs that differ a little from those given, in
 //! a way that its peer can repeat. `{"seconds": S}` times calls for so long and answers with nanoseconds a call;
-//! with `"hand": "plain"` or `"fused"` those of the same program written by hand, if there is one, in the precision of
-//! the model, without or with contraction.
+//! with `"hand": "plain"`, `"fused"` or `"reverse"` those of the same program written by hand, if there is one, in the
+//! precision of the model, without or with contraction, or in reverse mode.
 
 mod filter;
 mod hand;
@@ -204,10 +204,10 @@ impl Loaded {
 
     fn time(&mut self, seconds: f64, hand: Option<&str>) -> Result<Value, Failure> {
         let Some(form) = hand else { return timed(seconds, || self.call()) };
-        let form = usize::from(form == "fused");
+        let form = hand::Form::parse(form).ok_or(NOT_BY_HAND)?;
         match &self.kept {
-            Kept::Double(data) => data.time_by_hand(seconds, hand::double(&self.file).ok_or(NOT_BY_HAND)?[form]),
-            Kept::Single(data) => data.time_by_hand(seconds, hand::single(&self.file).ok_or(NOT_BY_HAND)?[form]),
+            Kept::Double(data) => data.time_by_hand(seconds, hand::double(&self.file, form).ok_or(NOT_BY_HAND)?),
+            Kept::Single(data) => data.time_by_hand(seconds, hand::single(&self.file, form).ok_or(NOT_BY_HAND)?),
         }
     }
 }

@@ -17,6 +17,7 @@ mod target;
 mod words;
 
 pub use block::{Leaves, List, Results, STAYED, Which, by_set};
+pub use native::{Ready, ReadyLane, ReadyLists};
 pub use number::Number;
 pub use plan::{Code, Plan};
 pub use stage::{StageResults, Staged, work_by_axes};

@@ -18,15 +18,17 @@ mod line;
 mod lists;
 mod lower;
 mod masks;
-mod one;
 mod order;
 mod packed;
+mod ready;
 mod registers;
 mod rounds;
 mod run;
 mod short;
 mod states;
+mod stream;
 mod through;
 
 pub(crate) use compile::Compiled;
+pub use ready::{Ready, ReadyLane, ReadyLists};
 pub(crate) use run::{Native, NativeSpace};

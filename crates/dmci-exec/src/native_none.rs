@@ -61,6 +61,37 @@ impl Compiled {
     }
 }
 
+/// Never made.
+#[derive(Debug)]
+pub enum Ready {
+    /// One lane.
+    Lane(ReadyLane),
+    /// Lanes with their numbers in lists.
+    Lists(ReadyLists),
+}
+
+/// Never made.
+#[derive(Debug)]
+pub enum ReadyLane {}
+
+/// Never made.
+#[derive(Debug)]
+pub enum ReadyLists {}
+
+impl ReadyLane {
+    /// Never called.
+    pub fn run<N: Number>(&mut self, _: &[N], _: impl ExactSizeIterator<Item = N>, _: [&mut [N]; 3]) -> bool {
+        match *self {}
+    }
+}
+
+impl ReadyLists {
+    /// Never called.
+    pub fn run<'l, N: Number>(&mut self, _: impl Fn(usize) -> &'l [N], _: [&mut [N]; 3]) -> bool {
+        match *self {}
+    }
+}
+
 impl Plan {
     pub(crate) fn code_for(&self, _: usize) -> Option<&Compiled> {
         None
@@ -82,16 +113,8 @@ impl Plan {
         match *code {}
     }
 
-    pub(crate) fn run_one<N: Number>(
-        &self,
-        _: impl ExactSizeIterator<Item = f64>,
-        _: &mut Target<'_, N>,
-    ) -> Option<bool> {
+    pub(crate) fn ready<L: Leaves>(&self, _: usize, _: &L, _: usize, _: &Target<'_, L::Number>) -> Option<Ready> {
         None
-    }
-
-    pub(crate) fn run_at_once<L: Leaves>(&self, _: usize, _: &L, _: usize, _: &mut Target<'_, L::Number>) -> bool {
-        false
     }
 
     pub(crate) fn run_all<L: Leaves>(

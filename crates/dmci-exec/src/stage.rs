@@ -5,7 +5,7 @@
 //! and a leaf of the last one. Nothing is computed differently, so no bit changes.
 
 use crate::block::{Leaves, List, Results, STAYED, Which, by_set};
-use crate::number::Number;
+use crate::native::Ready;
 use crate::plan::{Code, Plan, USUAL_ROUNDS};
 use crate::target::Target;
 use dmci_ops::Type;
@@ -196,30 +196,17 @@ impl Staged {
         done
     }
 
-    /// Runs so many lanes by machine code that was made for lists like these, in one call of it. False, and nothing done,
-    /// if there is none, or if lanes could leave the path.
-    #[inline]
-    pub fn run_at_once<L: Leaves>(
+    /// What does calls like this one, if one call of machine code does everything: there is such code, there are no other
+    /// stages, and the target takes the results. A lane may leave the path only if it is alone.
+    pub fn ready<L: Leaves>(
         &self,
         lanes: usize,
         leaves: &L,
         threads: usize,
-        target: &mut Target<'_, L::Number>,
-    ) -> bool {
-        self.is_whole(target) && self.lanes.plan.run_at_once(lanes, leaves, threads, target)
-    }
-
-    /// Whether there are no other stages, and the target takes the results.
-    #[inline]
-    fn is_whole<N: Number>(&self, target: &Target<'_, N>) -> bool {
-        self.sets.is_none() && self.rows.is_none() && target.width() == self.outputs()
-    }
-
-    /// Runs one lane with these numbers for its leaves and gives its results to the target. False if that must be done
-    /// in another way: there is no machine code for it, the target takes other results, or the lane leaves the path.
-    #[inline]
-    pub fn run_one<N: Number>(&self, numbers: impl ExactSizeIterator<Item = f64>, target: &mut Target<'_, N>) -> bool {
-        self.is_whole(target) && self.lanes.plan.run_one(numbers, target) == Some(true)
+        target: &Target<'_, L::Number>,
+    ) -> Option<Ready> {
+        let is_whole = self.sets.is_none() && self.rows.is_none() && target.width() == self.outputs();
+        if is_whole { self.lanes.plan.ready(lanes, leaves, threads, target) } else { None }
     }
 
     #[allow(clippy::too_many_arguments)]

@@ -54,18 +54,6 @@ impl<'a, N: Number> Target<'a, N> {
         Pieces { rest: self, lanes: 0..lanes, each }
     }
 
-    /// Gives the results of one lane, which are so many words apart.
-    #[inline]
-    pub(crate) fn put_one(&mut self, results: &[u64], apart: usize) {
-        let mut next = 0;
-        for (list, width) in &mut self.lists {
-            for place in &mut list[..*width] {
-                *place = N::of_bits(results[next]);
-                next += apart;
-            }
-        }
-    }
-
     /// Gives the results of some neighbours: a row of them for each result.
     pub(crate) fn put<'r>(&mut self, first: usize, row: impl Fn(usize) -> &'r [u64]) {
         let mut k = 0;

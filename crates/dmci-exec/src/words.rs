@@ -22,6 +22,13 @@ impl Default for Words {
 }
 
 impl Words {
+    /// So many of them.
+    pub fn with(words: usize) -> Words {
+        let mut all = Words::default();
+        all.ensure(words);
+        all
+    }
+
     /// All of them, with room for so many.
     #[inline]
     pub fn ensure(&mut self, words: usize) -> &mut [u64] {

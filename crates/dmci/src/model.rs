@@ -13,6 +13,7 @@ mod printed;
 mod source;
 mod store;
 mod sums;
+mod tally;
 
 pub use known::KnownPath;
 pub use sums::Sums;
@@ -33,6 +34,7 @@ use source::Lanes;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, RwLock};
 use store::Store;
+use tally::Tallies;
 
 /// Values of one input for all rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -200,8 +202,8 @@ pub struct Model {
     early_loops: AtomicBool,
     calls: AtomicU64,
     hits: AtomicU64,
-    /// Calls for one lane that ran on the path of the call before: they are not in `calls` and `hits`.
-    singles: AtomicU64,
+    /// Calls and lanes that were done like those before: they are not in `calls` and `hits`.
+    tallies: Tallies,
     decisions: Mutex<Decisions>,
 }
 
@@ -249,7 +251,7 @@ impl Model {
             early_loops: AtomicBool::new(false),
             calls: AtomicU64::new(0),
             hits: AtomicU64::new(0),
-            singles: AtomicU64::new(0),
+            tallies: Tallies::default(),
             decisions: Mutex::default(),
         }
     }
@@ -262,11 +264,11 @@ impl Model {
     /// What the model has done so far.
     pub fn statistics(&self) -> Statistics {
         let store = self.paths.read().unwrap_or_else(|e| e.into_inner());
-        let singles = self.singles.load(Ordering::Relaxed);
+        let [calls, lanes] = self.tallies.counts();
         Statistics {
-            calls: singles + self.calls.load(Ordering::Relaxed),
+            calls: calls + self.calls.load(Ordering::Relaxed),
             recordings: self.recordings(),
-            hits: singles + self.hits.load(Ordering::Relaxed),
+            hits: lanes + self.hits.load(Ordering::Relaxed),
             paths: store.len(),
             evicted: store.evicted(),
         }

@@ -115,3 +115,53 @@ fn a_call_of_another_shape_is_refused_as_by_a_new_batch() {
         assert_eq!(refused.unwrap_err().diagnostics[0].code, "E0910");
     }
 }
+
+/// Lanes whose results are more than what caches hold, and are written past them, have the bits of lanes in small calls.
+fn many_results<N: Number>(lanes: usize) {
+    let options = ModelOptions { code: Code::Always, threads: 2, ..ModelOptions::default() };
+    let model = Model::new(Program::new("(+ a (* b (* x x)))"), &["a", "b"], &["x"], options);
+    let number = |i: usize| N::rounded((i % 1013) as f64 / 7.0 - 60.0);
+    let params: Vec<N> = (0..2 * lanes).map(number).collect();
+    let column = |lanes: std::ops::Range<usize>| [Column::Reals(lanes.map(|i| number(3 * i + 1)).collect())];
+    let (mut all, mut few) = (Batch::default(), Batch::default());
+    // The second call writes over what the first one wrote.
+    for _ in 0..2 {
+        model.evaluate_pairs_into(&mut all, &params, &column(0..lanes), Want::Gradients).unwrap();
+    }
+    let each = 64 * 16;
+    for first in (0..lanes).step_by(each) {
+        let end = (first + each).min(lanes);
+        let params = &params[2 * first..2 * end];
+        model.evaluate_pairs_into(&mut few, params, &column(first..end), Want::Gradients).unwrap();
+        assert_eq!(all.values[first..end], few.values, "from lane {first}");
+        assert_eq!(all.gradients[2 * first..2 * end], few.gradients, "from lane {first}");
+    }
+}
+
+#[test]
+fn results_that_no_cache_holds_are_those_of_small_calls() {
+    many_results::<f64>((1 << 20) + 37);
+    many_results::<f32>((1 << 21) + 5);
+}
+
+#[test]
+fn every_call_is_counted_whoever_makes_it() {
+    let model = model("(* a (exp (- (* b x))))", &["a", "b"], &["x"]);
+    let calls = 500;
+    let work = |lanes: usize| {
+        let mut batch = Batch::default();
+        let columns = [Column::Reals(vec![0.5; lanes])];
+        for _ in 0..calls {
+            model.evaluate_pairs_into(&mut batch, &vec![0.5; 2 * lanes], &columns, Want::Gradients).unwrap();
+        }
+    };
+    std::thread::scope(|scope| {
+        let work = &work;
+        [1, 64, 65].map(|lanes| scope.spawn(move || work(lanes)));
+    });
+    // Batches that are gone count, too, when others are opened.
+    work(64);
+    let statistics = model.statistics();
+    assert_eq!(statistics.calls, 4 * calls);
+    assert_eq!(statistics.hits, calls * (1 + 64 + 65 + 64) - statistics.recordings);
+}

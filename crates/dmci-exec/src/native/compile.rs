@@ -50,6 +50,8 @@ pub(crate) struct Compiled {
     pub(super) remembered: usize,
     /// Bytes for values that do not fit into registers.
     pub(super) spill_bytes: usize,
+    /// Instructions on vectors for lanes that are worked on together; too many to be of interest if there are loops.
+    pub(super) instructions: usize,
     /// If it is the body of a loop: the code for many rounds.
     pub(super) rounds: Option<RoundsCode>,
 }
@@ -165,6 +167,7 @@ impl Compiled {
             guarded,
             may_be_undone: flat.is_some_and(Flat::may_be_undone),
             remembered: flat.map_or(0, |flat| flat.remembered * vectors.bytes() * emitted.interleave / 8),
+            instructions: if repeats { usize::MAX } else { emitted.vectors },
             rounds: emitted.rounds,
             spill_bytes: SPILLS_AT + emitted.spills * vectors.bytes() * emitted.interleave,
         })

@@ -11,13 +11,14 @@ use super::encode::Numbers;
 use super::flat::Flat;
 use super::packed::can_be_packed;
 use super::run::NativeSpace;
-use crate::block::{Leaves, List, STAYED, WORKSPACE, Which, Workspace, note_left};
+use super::stream;
+use crate::block::{Leaves, List, STAYED, Which, Workspace, note_left};
 use crate::number::Number;
 use crate::plan::Plan;
 use crate::target::Target;
 use crate::words::Words;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Lanes of a block, with rows that leaves are gathered into and without.
 const BLOCK: usize = 256;
@@ -46,9 +47,9 @@ pub(super) struct Layout {
     /// How many of them are lists of leaves.
     pub sources: usize,
     /// A leaf in each of the latter.
-    members: Vec<usize>,
+    pub members: Vec<usize>,
     /// How many results of a lane each list of the target takes.
-    widths: [usize; 3],
+    pub widths: [usize; 3],
     /// How the leaves were arranged for which this was made.
     arrangement: Option<u64>,
     /// What all of them hold: numbers of double precision, or of single precision.
@@ -116,30 +117,10 @@ impl Layout {
         true
     }
 
-    /// Notes the addresses of all lists for so many lanes, if leaves are arranged like this, which is soon seen.
+    /// Whether lists of such numbers are laid out like this.
     #[inline]
-    fn note<L: Leaves>(
-        &self,
-        leaves: &L,
-        target: &mut Target<'_, L::Number>,
-        lanes: usize,
-        table: &mut [u64; MOST_LISTS],
-    ) -> bool {
-        // One by one: to compare arrays that were just written costs more than the rest of this.
-        let ([a, b, c], [x, y, z]) = (self.widths, target.widths());
-        let is_same = self.arrangement.is_some() && a == x && b == y && c == z;
-        if !is_same || self.arrangement != leaves.arrangement() {
-            return false;
-        }
-        let (sources, results) = table.split_at_mut(self.sources);
-        for ((place, &leaf), &stride) in sources.iter_mut().zip(&self.members).zip(&self.strides) {
-            let Some(List { numbers, .. }) = leaves.list(leaf) else { return false };
-            *place = numbers[..lanes * stride as usize].as_ptr() as u64;
-        }
-        for (place, list) in results.iter_mut().zip(target.lists_from(0, lanes)) {
-            *place = list.as_mut_ptr() as u64;
-        }
-        true
+    pub fn holds<N: Number>(&self) -> bool {
+        (self.numbers == Numbers::Single) == N::SINGLE
     }
 
     /// Whether there are leaves in no list.
@@ -154,8 +135,8 @@ pub(super) type Lists<'l, N> = [&'l [N]; MOST_LISTS];
 /// Code for a layout.
 #[derive(Debug)]
 pub(super) struct Direct {
-    layout: Layout,
-    code: Compiled,
+    pub layout: Layout,
+    pub code: Compiled,
     /// Lanes take so many rounds of a loop that they had better be done with rows.
     given_up: AtomicBool,
 }
@@ -169,6 +150,15 @@ impl Direct {
     /// Whether lanes may not be done with a loop.
     pub fn may_be_undone(&self) -> bool {
         self.code.may_be_undone
+    }
+
+    /// Whether one call of the code does so many lanes, with such leaves, and none of them can leave.
+    pub fn does_at_once<L: Leaves>(&self, lanes: usize, leaves: &L, target: &Target<'_, L::Number>) -> bool {
+        let Direct { layout, code, .. } = self;
+        let is_one_call = lanes <= code.lanes && lanes & (code.step - 1) == 0;
+        let can_leave = code.guarded || code.may_be_undone;
+        let is_arranged = layout.arrangement.is_some() && layout.arrangement == leaves.arrangement();
+        is_one_call && !can_leave && code.rows == 0 && is_arranged && layout.widths == target.widths()
     }
 
     /// Notes how many of so many lanes are not done with a loop.
@@ -193,7 +183,7 @@ impl Plan {
             let layout = Layout::of(self, flat.as_ref(), leaves, target)?;
             let lanes = if layout.has_rows() { BLOCK } else { BLOCK_WITHOUT_ROWS };
             let code = Compiled::with_lists(self, flat.as_ref(), &layout, lanes)?;
-            Some(Box::new(Direct { layout, code, given_up: AtomicBool::new(false) }))
+            Some(Arc::new(Direct { layout, code, given_up: AtomicBool::new(false) }))
         });
         let direct = made.as_deref().filter(|direct| !direct.given_up.load(Ordering::Relaxed))?;
         // Less than a group of lanes would do the rounds of a whole one.
@@ -201,39 +191,6 @@ impl Plan {
             return None;
         }
         direct.layout.find(leaves, target, lists).then_some(direct)
-    }
-
-    /// Runs so many lanes by code that was made for such lists, with as little around it as possible: one call of it does
-    /// everything, and nobody can leave. False, and nothing done, if that is not so.
-    #[inline]
-    pub(crate) fn run_at_once<L: Leaves>(
-        &self,
-        lanes: usize,
-        leaves: &L,
-        threads: usize,
-        target: &mut Target<'_, L::Number>,
-    ) -> bool {
-        let Some(Some(direct)) = self.native.direct[L::Number::SINGLE as usize].get() else { return false };
-        let Direct { layout, code, .. } = &**direct;
-        let is_one_call = lanes <= code.lanes && lanes & (code.step - 1) == 0;
-        if !is_one_call
-            || code.guarded
-            || code.may_be_undone
-            || code.remembered > 0
-            || code.rows > 0
-            || !self.is_for_one_thread(lanes, threads)
-        {
-            return false;
-        }
-        WORKSPACE.with_borrow_mut(|workspace| {
-            let NativeSpace { rows, spills, failed: marks, .. } = &mut workspace.native;
-            let table = spills.ensure(code.spill_bytes.div_ceil(8))[LISTS_AT / 8..].first_chunk_mut();
-            let ready = table.is_some_and(|table| layout.note(leaves, target, lanes, table));
-            if ready {
-                run(code, rows, 0, lanes, marks, spills);
-            }
-            ready
-        })
     }
 
     /// Runs lanes from the first on, block by block. Blocks with lanes that are not done with a loop are run with rows.
@@ -247,7 +204,7 @@ impl Plan {
         left: &Mutex<Vec<(u32, usize)>>,
     ) {
         let Direct { layout, code, .. } = direct;
-        let NativeSpace { rows, spills, failed: marks, bounce, remembered } = &mut workspace.native;
+        let NativeSpace { rows, spills, failed: marks, bounce, collected, remembered } = &mut workspace.native;
         spills.ensure(code.spill_bytes.div_ceil(8));
         code.remember(spills, remembered);
         rows.ensure(code.rows * code.width);
@@ -258,11 +215,14 @@ impl Plan {
             WORTH_ALIGNING.. => until_aligned(layout, lists, first, target),
             _ => 0,
         };
+        let all = lists[0].len() / layout.strides[0] as usize;
+        let streams = stream::pays::<L::Number>(layout, code, all);
+        let block = if streams { stream::COLLECTED } else { code.lanes };
         let (mut next, mut undone) = (0, Vec::new());
         while next < lanes {
             let start = next;
             spills[UNDONE_AT / 8] = 0;
-            let n = if start < apart { apart } else { code.lanes.min(lanes - start) };
+            let n = if start < apart { apart } else { block.min(lanes - start) };
             next += n;
             let padded = code.padded(n);
             if code.rows > 0 {
@@ -285,9 +245,22 @@ impl Plan {
             if whole > 0 {
                 let begins = sources.clone().map(|(list, _)| list.as_ptr() as u64);
                 let table = &mut spills[LISTS_AT / 8..][..MOST_LISTS];
-                let ends = target.lists_from(start, whole).map(|list| list.as_mut_ptr() as u64);
-                table.iter_mut().zip(begins.chain(ends)).for_each(|(word, at)| *word = at);
-                run(code, rows, 0, whole, marks, spills);
+                if streams {
+                    let collected = stream::room::<L::Number>(collected, layout, whole);
+                    let mut rest = &mut *collected;
+                    let ends = layout.widths.iter().filter(|width| **width > 0).map(|width| {
+                        let (part, others) = std::mem::take(&mut rest).split_at_mut(whole * width);
+                        rest = others;
+                        part.as_mut_ptr() as u64
+                    });
+                    table.iter_mut().zip(begins.chain(ends)).for_each(|(word, at)| *word = at);
+                    run(code, rows, 0, whole, marks, spills);
+                    stream::write(collected, target, start, whole);
+                } else {
+                    let ends = target.lists_from(start, whole).map(|list| list.as_mut_ptr() as u64);
+                    table.iter_mut().zip(begins.chain(ends)).for_each(|(word, at)| *word = at);
+                    run(code, rows, 0, whole, marks, spills);
+                }
             }
             if rest > 0 {
                 // The last lanes have lists of their own, with room for a whole group.
@@ -323,6 +296,9 @@ impl Plan {
             } else if code.guarded {
                 note_left(&marks[..n], first + start, left);
             }
+        }
+        if streams {
+            stream::finish();
         }
         if let Some(code) = with_rows.filter(|_| !undone.is_empty()) {
             direct.note_undone(undone.iter().map(|block| block.len()).sum(), lanes);

@@ -13,7 +13,7 @@ use crate::words::Words;
 use dmci_ops::real::has_wide_fma;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Lanes that are worked on together, unless rows get too long.
 const BLOCK: usize = 256;
@@ -46,10 +46,10 @@ pub(crate) struct Native {
     /// What the interpreter has spent on the plan.
     work: AtomicU64,
     effort: OnceLock<Effort>,
-    pub(super) few: OnceLock<Option<Box<Compiled>>>,
-    many: OnceLock<Option<Box<Compiled>>>,
+    pub(super) few: OnceLock<Option<Arc<Compiled>>>,
+    many: OnceLock<Option<Arc<Compiled>>>,
     /// For lists of double and of single precision.
-    pub(super) direct: [OnceLock<Option<Box<Direct>>>; 2],
+    pub(super) direct: [OnceLock<Option<Arc<Direct>>>; 2],
 }
 
 /// What a plan costs.
@@ -90,6 +90,8 @@ pub(crate) struct NativeSpace {
     pub(super) failed: Vec<u32>,
     /// Lists of lanes that do not fill a group.
     pub(super) bounce: Words,
+    /// Results that are not yet where they belong.
+    pub(super) collected: Words,
     /// States of loops inside of code.
     pub(super) remembered: Words,
 }
@@ -103,7 +105,7 @@ impl Plan {
         }
         let cell = if lanes <= FEW { &self.native.few } else { &self.native.many };
         let pays = cell.get().is_some() || self.pays(lanes);
-        let make = || self.compile(lanes <= FEW).map(Box::new);
+        let make = || self.compile(lanes <= FEW).map(Arc::new);
         if pays { cell.get_or_init(make).as_deref() } else { None }
     }
 

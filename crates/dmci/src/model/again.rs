@@ -1,12 +1,12 @@
 //! A call like the one before: of the same model, for as many lanes, with plain columns. Mostly machine code can do all
 //! of it, and for few lanes whatever else is done takes longer than that.
 
-use super::lanes::{lengths, target};
 use super::path::Path;
-use super::source::{Lanes, Source};
+use super::source::Lanes;
 use super::store::PathId;
+use super::tally::Tally;
 use super::{Batch, Column, Model, Want};
-use dmci_exec::Number;
+use dmci_exec::{Number, Ready};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -23,16 +23,27 @@ pub(super) struct Last {
     pub lanes: Lanes,
     /// How long the list of parameters was.
     pub params: usize,
+    /// How long the lists of values, first and second derivatives were.
+    pub lengths: [usize; 3],
     /// All lanes stayed on the path, and nothing has been done with the batch since.
     pub stayed: bool,
+    /// What does such calls, and counts them.
+    pub ready: Option<(Ready, Arc<Tally>)>,
 }
 
 impl Last {
     /// Whether a call is like this one.
-    fn is_like<N: Number>(&self, model: &Model, params: &[N], columns: &[Column<N>], paired: bool, want: Want) -> bool {
+    #[inline]
+    pub fn is_like<N: Number>(
+        &self,
+        model: &Model,
+        params: &[N],
+        columns: &[Column<N>],
+        paired: bool,
+        want: Want,
+    ) -> bool {
         let fills = |column: &Column<N>| matches!(column, Column::Reals(list) if list.len() == self.lanes.rows);
-        self.stayed
-            && self.model == model.id
+        self.model == model.id
             && self.want == want
             && self.params == params.len()
             && self.lanes.paired == paired
@@ -54,57 +65,33 @@ impl Model {
         paired: bool,
         want: Want,
     ) -> bool {
-        let Some(last) = &batch.work.last else { return false };
-        last.is_like(self, params, columns, paired, want) && self.do_again(batch, params, columns)
-    }
-
-    fn do_again<N: Number>(&self, batch: &mut Batch<N>, params: &[N], columns: &[Column<N>]) -> bool {
         let Batch { values, gradients, hessians, failures, walked, unkept, work, .. } = batch;
-        let Some(Last { path, want, lanes, .. }) = &work.last else { return false };
-        let (n, count) = (self.numbers, lanes.count());
+        let Some(last) = &mut work.last else { return false };
         // Anybody may have changed these since.
-        let [first, second, third] = lengths(self, *lanes, *want);
+        let [first, second, third] = last.lengths;
         let as_then = values.len() == first && gradients.len() == second && hessians.len() == third;
-        if !as_then || !failures.is_empty() {
+        if !as_then || !failures.is_empty() || !last.is_like(self, params, columns, paired, want) {
             return false;
         }
-        let mut target = target(self, [values, gradients, hessians]);
-        let plan = path.plan(*want, lanes);
-        let done = if count == 1 {
-            let mut numbers =
-                (0..n + columns.len()).map(|leaf| match leaf.checked_sub(n).map(|input| &columns[input]) {
-                    None => params[leaf].into(),
-                    Some(Column::Reals(list)) => list[0].into(),
-                    Some(_) => f64::NAN,
-                });
-            // By reference: to move what was just written costs as much as all the rest.
-            plan.run_one(&mut numbers, &mut target)
-        } else {
-            let places = &work.places;
-            let source = Source {
-                params,
-                numbers: n,
-                columns,
-                lanes: *lanes,
-                places,
-                row_bits: &[],
-                row_starts: &[],
-                model: self,
-            };
-            plan.run_at_once(count, &source, self.options.threads, &mut target)
+        let Some((ready, tally)) = last.ready.as_mut().filter(|_| last.stayed) else { return false };
+        let n = self.numbers;
+        let results = [&mut values[..], gradients, hessians];
+        let column = |input: usize| match &columns[input] {
+            Column::Reals(list) => &list[..],
+            _ => &[],
         };
-        if !done {
-            return false;
+        let done = match ready {
+            Ready::Lane(lane) => {
+                let inputs = (0..columns.len()).map(|input| column(input)[0]);
+                lane.run(params, inputs, results)
+            }
+            Ready::Lists(lists) => lists.run(|leaf| if leaf < n { params } else { column(leaf - n) }, results),
+        };
+        if done {
+            (*walked, *unkept) = (0, 0);
+            last.path.use_in(self.calls.load(Ordering::Relaxed));
+            tally.add(last.lanes.count() as u64);
         }
-        (*walked, *unkept) = (0, 0);
-        if count == 1 {
-            self.singles.fetch_add(1, Ordering::Relaxed);
-        } else {
-            self.calls.fetch_add(1, Ordering::Relaxed);
-            self.hits.fetch_add(count as u64, Ordering::Relaxed);
-        }
-        let call = self.calls.load(Ordering::Relaxed) + self.singles.load(Ordering::Relaxed);
-        path.used.store(call, Ordering::Relaxed);
-        true
+        done
     }
 }

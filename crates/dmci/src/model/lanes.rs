@@ -111,7 +111,7 @@ fn refill<N: Number>(list: &mut Vec<N>, len: usize) {
 
 /// How many values, first and second derivatives lanes have.
 #[inline]
-pub(super) fn lengths(model: &Model, lanes: Lanes, want: Want) -> [usize; 3] {
+fn lengths(model: &Model, lanes: Lanes, want: Want) -> [usize; 3] {
     let values = lanes.count() * model.options.outputs;
     let first = if want >= Want::Gradients { values * model.numbers } else { 0 };
     let second = if want == Want::Hessians { first * model.numbers } else { 0 };
@@ -120,10 +120,7 @@ pub(super) fn lengths(model: &Model, lanes: Lanes, want: Want) -> [usize; 3] {
 
 /// Where results go; lists of what is not wanted are empty.
 #[inline]
-pub(super) fn target<'t, N: Number>(
-    model: &Model,
-    [values, gradients, hessians]: [&'t mut Vec<N>; 3],
-) -> Target<'t, N> {
+fn target<'t, N: Number>(model: &Model, [values, gradients, hessians]: [&'t mut Vec<N>; 3]) -> Target<'t, N> {
     let (outputs, n) = (model.options.outputs, model.numbers);
     let width = |list: &Vec<N>, width: usize| if list.is_empty() { 0 } else { width };
     let (first, second) = (width(gradients, outputs * n), width(hessians, outputs * n * n));
@@ -156,7 +153,7 @@ impl<'a, N: Number> Call<'a, N> {
 
     pub fn run(mut self) {
         let model = self.model;
-        self.call = model.singles.load(Ordering::Relaxed) + model.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        self.call = model.calls.fetch_add(1, Ordering::Relaxed) + 1;
         let work = &mut self.batch.work;
         work.places.clear();
         work.row_starts.clear();
@@ -248,7 +245,8 @@ impl<'a, N: Number> Call<'a, N> {
     fn run_all(&mut self, origin: &Origin) -> bool {
         let (model, lanes) = (self.model, self.lanes);
         let changes = model.changes.load(Ordering::Acquire);
-        let Some((id, path)) = self.start(origin) else { return false };
+        let last = self.batch.work.last.take();
+        let Some((id, path)) = self.start(origin, last.as_ref()) else { return false };
         if path.fails() || path.text_width() > 0 || model.options.output && !path.printed.text.is_empty() {
             return false;
         }
@@ -276,7 +274,15 @@ impl<'a, N: Number> Call<'a, N> {
         model.hits.fetch_add((count - work.left.len()) as u64, Ordering::Relaxed);
         if *origin == Origin::Reals {
             let (want, params, stayed) = (self.want, self.params.len(), work.left.is_empty());
-            work.last = Some(Last { model: model.id, changes, id, path, want, lanes, params, stayed });
+            let is_like = |last: &Last| last.is_like(model, self.params, self.columns, lanes.paired, want);
+            let ready = last.filter(is_like).and_then(|last| {
+                // The second call of its kind will not be the last one.
+                let makes = stayed && path.has_one_plan(want, &lanes);
+                let make = || Some((plan.ready(count, &source, threads, &target)?, model.tallies.open()));
+                last.ready.or_else(|| if makes { make() } else { None })
+            });
+            let (model, lengths) = (model.id, lengths(model, lanes, want));
+            work.last = Some(Last { model, changes, id, path, want, lanes, params, lengths, stayed, ready });
         }
         if work.left.is_empty() {
             return true;
@@ -292,14 +298,13 @@ impl<'a, N: Number> Call<'a, N> {
     }
 
     /// The path where lanes of an origin start: mostly that of the last call.
-    fn start(&mut self, origin: &Origin) -> Option<(PathId, Arc<Path>)> {
+    fn start(&self, origin: &Origin, last: Option<&Last>) -> Option<(PathId, Arc<Path>)> {
         let model = self.model;
-        let last = self.batch.work.last.take();
         if *origin == Origin::Reals
-            && let Some(Last { model: of, changes, id, path, .. }) = last
-            && (of, changes) == (model.id, model.changes.load(Ordering::Acquire))
+            && let Some(last) = last
+            && (last.model, last.changes) == (model.id, model.changes.load(Ordering::Acquire))
         {
-            return Some((id, path));
+            return Some((last.id, last.path.clone()));
         }
         model.paths.read().unwrap_or_else(|e| e.into_inner()).find(origin, self.call)
     }

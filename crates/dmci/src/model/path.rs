@@ -66,6 +66,14 @@ impl Path {
         8 * self.recorder.bytes() + self.printed.text.len() + 32 * self.printed.pieces.len()
     }
 
+    /// Lanes stayed on it in a call. Others look at this too, so it is not written without need.
+    #[inline]
+    pub fn use_in(&self, call: u64) {
+        if self.used.load(Ordering::Relaxed) != call {
+            self.used.store(call, Ordering::Relaxed);
+        }
+    }
+
     /// The tape as it was recorded.
     pub fn recorded_tape(&self) -> &Tape {
         self.recorder.tape()
@@ -118,23 +126,42 @@ impl Path {
     /// numbers; then the second derivatives of each.
     #[inline]
     pub fn plan(&self, want: Want, lanes: &Lanes) -> &Staged {
-        // A stage pays if several lanes share its values.
-        let stage = self.passes.stage && !lanes.paired;
-        let (by_set, by_row) = (stage && lanes.rows > 1, stage && lanes.sets > 1);
-        let staged = (by_set || by_row) && self.stages_pay(want, lanes, by_set, by_row);
+        let [by_set, by_row] = self.can_be_staged(lanes);
+        let staged = self.stages_pay(want, lanes);
         self.plan_with(want, staged && by_set, staged && by_row)
     }
 
-    fn stages_pay(&self, want: Want, lanes: &Lanes, by_set: bool, by_row: bool) -> bool {
-        let tape = self.tape(want);
-        let [of_sets, of_rows] = *self.work[want as usize].get_or_init(|| dmci_exec::work_by_axes(tape));
+    /// Whether values by set and by row can be staged: such a stage pays if several lanes share its values.
+    #[inline]
+    fn can_be_staged(&self, lanes: &Lanes) -> [bool; 2] {
+        let stage = self.passes.stage && !lanes.paired;
+        [stage && lanes.rows > 1, stage && lanes.sets > 1]
+    }
+
+    /// Whether calls like this one always have the same plan, however many there have been.
+    pub fn has_one_plan(&self, want: Want, lanes: &Lanes) -> bool {
+        self.saved_by_stages(want, lanes) < WORTH_A_STAGE
+    }
+
+    /// Operations that stages save in a call.
+    fn saved_by_stages(&self, want: Want, lanes: &Lanes) -> usize {
+        let [by_set, by_row] = self.can_be_staged(lanes);
+        if !by_set && !by_row {
+            return 0;
+        }
+        let [of_sets, of_rows] = *self.work[want as usize].get_or_init(|| dmci_exec::work_by_axes(self.tape(want)));
         let saved = |on: bool, work: usize, once: usize| {
             work.saturating_mul(lanes.count().saturating_sub(once)) * usize::from(on)
         };
-        let saved = saved(by_set, of_sets, lanes.sets).saturating_add(saved(by_row, of_rows, lanes.rows));
+        saved(by_set, of_sets, lanes.sets).saturating_add(saved(by_row, of_rows, lanes.rows))
+    }
+
+    fn stages_pay(&self, want: Want, lanes: &Lanes) -> bool {
+        let saved = self.saved_by_stages(want, lanes);
         if saved < WORTH_A_STAGE {
             return false;
         }
+        let tape = self.tape(want);
         // Whoever decides about code at the first use does so about stages.
         let enough = if self.code == Code::WhenItPays { tape.nodes.len() * REPAYS_STAGES } else { 0 };
         let savable = &self.savable[want as usize];

@@ -1,0 +1,167 @@
+//! Calls that need nothing but their numbers: what they run was found by a call like them, and they have memory of their
+//! own. For few lanes, to look for these takes longer than the code.
+
+use super::compile::{Compiled, Part};
+use super::emit::LISTS_AT;
+use super::lists::Direct;
+use super::run::FEW;
+use crate::block::{Leaves, STAYED};
+use crate::number::Number;
+use crate::plan::Plan;
+use crate::target::Target;
+use crate::words::Words;
+use std::sync::Arc;
+
+/// A call that one call of machine code does, for those that differ from it in their numbers alone.
+#[derive(Debug)]
+pub enum Ready {
+    /// One lane.
+    Lane(ReadyLane),
+    /// Lanes with their numbers in lists.
+    Lists(ReadyLists),
+}
+
+/// Code for one lane.
+#[derive(Debug)]
+pub struct ReadyLane {
+    code: Arc<Compiled>,
+    at: usize,
+    rows: Words,
+    spills: Words,
+    marks: [u32; FEW],
+    /// Spills have its address.
+    _remembered: Words,
+}
+
+/// Code for so many lanes, of which none can leave.
+#[derive(Debug)]
+pub struct ReadyLists {
+    direct: Arc<Direct>,
+    at: usize,
+    lanes: usize,
+    spills: Words,
+    /// Spills have its address.
+    _remembered: Words,
+}
+
+/// Words of memory that are not too many to be kept for one kind of call.
+const FEW_WORDS: usize = 1 << 13;
+
+impl Plan {
+    /// What does calls like this one, if one call of code does everything.
+    pub(crate) fn ready<L: Leaves>(
+        &self,
+        lanes: usize,
+        leaves: &L,
+        threads: usize,
+        target: &Target<'_, L::Number>,
+    ) -> Option<Ready> {
+        if lanes == 1 {
+            return ReadyLane::new(self.native.few.get()?.as_ref()?).map(Ready::Lane);
+        }
+        let direct = self.native.direct[L::Number::SINGLE as usize].get()?.as_ref()?;
+        let is_all = direct.does_at_once(lanes, leaves, target) && self.is_for_one_thread(lanes, threads);
+        if is_all { ReadyLists::new(direct, lanes).map(Ready::Lists) } else { None }
+    }
+}
+
+impl ReadyLane {
+    fn new(code: &Arc<Compiled>) -> Option<ReadyLane> {
+        let &[Part::Code(at)] = &code.parts[..] else { return None };
+        let (rows, spills) = (code.rows * FEW, code.spill_bytes.div_ceil(8));
+        if code.step > FEW || rows + spills + code.remembered > FEW_WORDS {
+            return None;
+        }
+        let code = code.clone();
+        let (rows, mut spills, mut remembered) = (Words::with(rows), Words::with(spills), Words::default());
+        code.remember(&mut spills, &mut remembered);
+        Some(ReadyLane { code, at, rows, spills, marks: [STAYED; FEW], _remembered: remembered })
+    }
+
+    /// Runs one lane with these numbers for its leaves, and then those. False if it leaves the path, or if these are not
+    /// all; then results are as they were.
+    #[inline]
+    pub fn run<N: Number>(
+        &mut self,
+        numbers: &[N],
+        more: impl ExactSizeIterator<Item = N>,
+        results: [&mut [N]; 3],
+    ) -> bool {
+        let ReadyLane { code, at, rows, spills, marks, .. } = self;
+        if numbers.len() + more.len() != code.output_rows - code.leaf_rows {
+            return false;
+        }
+        let (leaves, _) = rows[code.leaf_rows * FEW..].as_chunks_mut::<FEW>();
+        let (first, others) = leaves.split_at_mut(numbers.len());
+        first.iter_mut().zip(numbers).for_each(|(row, &x)| spread(row, x));
+        others.iter_mut().zip(more).for_each(|(row, x)| spread(row, x));
+        if code.guarded {
+            *marks = [STAYED; FEW];
+        }
+        code.call(*at, rows, (0, code.step), marks, spills);
+        if code.guarded && marks[0] != STAYED {
+            return false;
+        }
+        let (mut outputs, _) = rows[code.output_rows * FEW..].as_chunks::<FEW>();
+        for list in results {
+            list.iter_mut().zip(outputs).for_each(|(place, row)| *place = N::of_bits(row[0]));
+            outputs = &outputs[list.len().min(outputs.len())..];
+        }
+        true
+    }
+}
+
+/// Lanes that nobody asked for do what the first one does.
+#[inline]
+fn spread<N: Number>(row: &mut [u64; FEW], x: N) {
+    // SAFETY: there is machine code, so the processor has AVX.
+    unsafe { spread_at_once(row, x.bits()) };
+}
+
+/// Written as the code reads it: of what was written in parts, a processor makes no whole until it is in the cache.
+///
+/// # Safety
+/// The processor has AVX.
+#[target_feature(enable = "avx")]
+unsafe fn spread_at_once(row: &mut [u64; FEW], bits: u64) {
+    *row = [bits; FEW];
+}
+
+impl ReadyLists {
+    fn new(direct: &Arc<Direct>, lanes: usize) -> Option<ReadyLists> {
+        let code = &direct.code;
+        let &[Part::Code(at)] = &code.parts[..] else { return None };
+        let spills = code.spill_bytes.div_ceil(8);
+        if spills + code.remembered > FEW_WORDS {
+            return None;
+        }
+        let (mut spills, mut remembered) = (Words::with(spills), Words::default());
+        code.remember(&mut spills, &mut remembered);
+        Some(ReadyLists { direct: direct.clone(), at, lanes, spills, _remembered: remembered })
+    }
+
+    /// Runs the lanes; `list` gives the numbers that a leaf is among. False, and nothing done, if these or the results
+    /// are too few or of another precision.
+    #[inline]
+    pub fn run<'l, N: Number>(&mut self, list: impl Fn(usize) -> &'l [N], results: [&mut [N]; 3]) -> bool {
+        let ReadyLists { direct, at, lanes, spills, .. } = self;
+        let (layout, code) = (&direct.layout, &direct.code);
+        let mut places = spills[LISTS_AT / 8..].iter_mut();
+        if !layout.holds::<N>() {
+            return false;
+        }
+        for (&leaf, &stride) in layout.members.iter().zip(&layout.strides) {
+            let numbers = list(leaf);
+            let Some(place) = places.next().filter(|_| numbers.len() >= *lanes * stride as usize) else { return false };
+            *place = numbers.as_ptr() as u64;
+        }
+        for (list, &width) in results.into_iter().zip(&layout.widths) {
+            if width > 0 {
+                let Some(place) = places.next().filter(|_| list.len() >= *lanes * width) else { return false };
+                *place = list.as_mut_ptr() as u64;
+            }
+        }
+        code.call(*at, &mut [], (0, *lanes), &mut [], spills);
+        true
+    }
+}

@@ -1,0 +1,76 @@
+//! Results that are written past the cache.
+//!
+//! A store into memory that is in no cache first reads the line that it is a part of. If a call has more results than the
+//! caches hold, whoever reads them finds them in memory anyway: they are collected, some lanes at a time, and then
+//! written in whole lines that nobody reads first.
+
+use super::compile::Compiled;
+use super::lists::Layout;
+use crate::number::Number;
+use crate::target::Target;
+use crate::words::Words;
+use std::arch::x86_64::{__m256i, _mm_sfence, _mm256_loadu_si256, _mm256_stream_si256};
+
+/// Bytes of results from which on they are written past the cache: less may still be there when they are read.
+const MANY: usize = 20 << 20;
+
+/// Lanes whose results are collected: these stay in the first cache.
+pub(super) const COLLECTED: usize = 256;
+
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
+
+/// Instructions on vectors that take as long as to read a line: where there are more of them, nobody waits for it.
+const LINE_INSTRUCTIONS: usize = 16;
+
+/// Whether it is faster for so many lanes.
+pub(super) fn pays<N: Number>(layout: &Layout, code: &Compiled, lanes: usize) -> bool {
+    let bytes = layout.widths.iter().sum::<usize>() * size_of::<N>();
+    let waits = code.step * bytes / LINE * LINE_INSTRUCTIONS >= code.instructions;
+    bytes * lanes >= MANY && waits && COLLECTED.is_multiple_of(code.step)
+}
+
+/// Room for the results of so many lanes, list by list.
+pub(super) fn room<'w, N: Number>(space: &'w mut Words, layout: &Layout, lanes: usize) -> &'w mut [N] {
+    let numbers = layout.widths.iter().sum::<usize>() * lanes;
+    let words = space.ensure((numbers * size_of::<N>()).div_ceil(8));
+    // SAFETY: numbers are of double or single precision, and all bits are such numbers.
+    &mut unsafe { words.align_to_mut::<N>() }.1[..numbers]
+}
+
+/// Writes collected results of lanes from the first on to where they belong.
+pub(super) fn write<N: Number>(collected: &[N], target: &mut Target<'_, N>, first: usize, lanes: usize) {
+    let mut rest = collected;
+    for list in target.lists_from(first, lanes) {
+        let (part, others) = rest.split_at(list.len());
+        // SAFETY: there is machine code, so the processor has AVX.
+        unsafe { copy(part, list) };
+        rest = others;
+    }
+}
+
+/// Waits until what was written can be seen by other threads.
+pub(super) fn finish() {
+    // SAFETY: every processor for which there is machine code has it.
+    unsafe { _mm_sfence() }
+}
+
+/// Copies numbers; whole lines go past the cache.
+///
+/// # Safety
+/// The processor has AVX.
+#[target_feature(enable = "avx")]
+unsafe fn copy<N: Number>(from: &[N], to: &mut [N]) {
+    let before = (to.as_ptr().align_offset(LINE)).min(to.len());
+    let whole = (to.len() - before) * size_of::<N>() / LINE * (LINE / size_of::<N>());
+    let (start, end) = (before, before + whole);
+    to[..start].copy_from_slice(&from[..start]);
+    to[end..].copy_from_slice(&from[end..]);
+    let (from, to) = (&from[start..end], &mut to[start..end]);
+    let halves = size_of_val(to) / size_of::<__m256i>();
+    let (from, to): (*const __m256i, *mut __m256i) = (from.as_ptr().cast(), to.as_mut_ptr().cast());
+    for half in 0..halves {
+        // SAFETY: both lists have so many halves of lines, and the second one begins with a line.
+        unsafe { _mm256_stream_si256(to.add(half), _mm256_loadu_si256(from.add(half))) };
+    }
+}
