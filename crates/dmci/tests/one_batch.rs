@@ -124,8 +124,10 @@ fn many_results<N: Number>(lanes: usize) {
     let params: Vec<N> = (0..2 * lanes).map(number).collect();
     let column = |lanes: std::ops::Range<usize>| [Column::Reals(lanes.map(|i| number(3 * i + 1)).collect())];
     let (mut all, mut few) = (Batch::default(), Batch::default());
-    // The second call writes over what the first one wrote.
+    // The first call records, and goes another way.
     for _ in 0..2 {
+        all.values.fill(N::default());
+        all.gradients.fill(N::default());
         model.evaluate_pairs_into(&mut all, &params, &column(0..lanes), Want::Gradients).unwrap();
     }
     let each = 64 * 16;
