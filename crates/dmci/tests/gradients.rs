@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{datum, shared};
+use common::{Complaints, MODES, datum, shared};
 use dmci::{Datum, GradOptions, Interpreter, Mode, Program, RunOptions, Wrt};
 use serde_json::Value as Json;
 
@@ -91,4 +91,132 @@ fn tapes_have_a_text_form_that_reads_back() {
     assert_eq!(again.print(), text);
     assert!(dmci::Tape::parse("%0 = real 1.0\n%1 = lt %0 %0\n%2 = add %0 %1\n").is_err());
     assert!(dmci::Tape::parse("%0 = add %0 %0\n").is_err());
+}
+
+/// Checks that programs of `a` and `b`, both traced reals, have one tape in all modes.
+#[track_caller]
+fn expect_one_tape(table: &[&str]) {
+    let mut complaints = Complaints::default();
+    for text in table {
+        let tape = |mode: &Mode| {
+            let bindings = [("a", 1.25), ("b", -0.5)].map(|(n, x)| (n.to_string(), Datum::Real(x)));
+            let options = options(mode.clone(), &bindings, &["a".into(), "b".into()]);
+            match Interpreter::shared().grad(&Program::new(text), &options) {
+                Ok(gradient) => gradient.tape.print(),
+                Err(failure) => failure.to_string(),
+            }
+        };
+        let direct = tape(&Mode::Direct);
+        for mode in &MODES[1..] {
+            complaints.check(&format!("[{mode}] {text}"), &tape(mode), &direct);
+        }
+    }
+    complaints.none();
+}
+
+#[test]
+fn errors_that_are_caught_pin_the_same_numbers_in_every_mode() {
+    expect_one_tape(&[
+        "(guard (e (#t b)) (set! never-defined a))",
+        "(guard (e (#t b)) (set! never-defined (* a b)) a)",
+        "(guard (e (#t b)) (letrec ((x (begin (set! y a) 1)) (y 2)) (set! never-defined y)))",
+        "(guard (e (#t b)) (+ a never-defined))",
+        "(guard (e (#t b)) (never-defined a))",
+        "(guard (e (#t b)) (letrec ((x (* a y)) (y a)) x))",
+        "(guard (e (#t b)) ((lambda (x) x) a a))",
+        "(guard (e (#t b)) ((lambda (x . y) x)))",
+        "(guard (e (#t b)) ((lambda (x y z u v w) x) a a a a a))",
+        "(guard (e (#t b)) ((case-lambda ((x) x) ((x y) x)) a a a))",
+        "(guard (e (#t b)) (define (f x) x) (f a b))",
+        "(guard (e (#t b)) (car a b))",
+        "(guard (e (#t b)) (a b))",
+        "(guard (e (#t b)) ((* a b) 1 2 3 4 5))",
+        "(guard (e (#t b)) ((list a b) 1))",
+        "(guard (e (#t b)) ((< a b) 1))",
+        "(guard (e (#t b)) ((vec a b) 1))",
+        "(guard (e (#t b)) (apply a (list b)))",
+        "(guard (e (#t b)) (apply + a b))",
+        "(guard (e (#t b)) (call/cc a))",
+        "(guard (e (#t b)) (car a))",
+        "(guard (e (#t b)) (cdr (* a b)))",
+        "(guard (e (#t b)) (cdr (vec a b)))",
+        "(guard (e (#t b)) (car (vec a b)))",
+        "(guard (e (#t b)) (car (vector a b)))",
+        "(guard (e (#t b)) (cadr (list a)))",
+        "(guard (e (#t b)) (car (< a b)))",
+        "(guard (e (#t b)) (vector-ref (vector a b) 2))",
+        "(guard (e (#t b)) (vector-ref (vector a b) a))",
+        "(guard (e (#t b)) (vector-ref a 0))",
+        "(guard (e (#t b)) (vector-set! (vector a) 1 b))",
+        "(guard (e (#t b)) (vector-set! a 0 b))",
+        "(guard (e (#t b)) (list-tail (list a) 2))",
+        "(guard (e (#t b)) (+ a 'x))",
+        "(guard (e (#t b)) (+ a b 'x))",
+        "(guard (e (#t b)) (+ 'x a b))",
+        "(guard (e (#t b)) (* 'x a))",
+        "(guard (e (#t b)) (- a 'x b))",
+        "(guard (e (#t b)) (- 'x))",
+        "(guard (e (#t b)) (/ a 0))",
+        "(guard (e (#t b)) (/ a b 0))",
+        "(guard (e (#t b)) (/ a (exact (floor (* 0.1 a)))))",
+        "(guard (e (#t b)) (1+ (list a)))",
+        "(guard (e (#t b)) (< a 'x))",
+        "(guard (e (#t b)) (< a b 'x))",
+        "(guard (e (#t b)) (if (< a 'x) 1 2))",
+        "(guard (e (#t b)) (if (= 'x a) 1 2))",
+        "(guard (e (#t b)) (zero? (vector a)))",
+        "(guard (e (#t b)) (quotient a 2))",
+        "(guard (e (#t b)) (exact a))",
+        "(guard (e (#t b)) (vec a 'x))",
+        "(guard (e (#t b)) (+ (vec a b) (vec a b 1.)))",
+        "(guard (e (#t b)) (string-append \"x\" a))",
+        "(guard (e (#t b)) (symbol->string (list a b)))",
+        "(guard (e (#t b)) (length (cons a b)))",
+        "(guard (e (#t b)) (hash-table-ref (make-equal-hash-table) a))",
+        "(guard (e (#t b)) (assert (< a b)))",
+        "(guard (e (#t b)) (assert (< a b) \"text\" a))",
+        "(guard (e (#t b)) (raise a))",
+        "(guard (e ((number? e) (* e b))) (raise a))",
+        "(guard (e ((< e 0) b) ((> e 0) a)) (raise a))",
+        "(guard (e ((symbol? e) b)) (guard (f ((string? f) a)) (raise (if (< a b) \"x\" 'y))))",
+        "(guard (e (#t (car (condition/report-string e)))) (error \"x\" a b))",
+        "(guard (e (#t (string-length (condition/report-string e)))) (error \"x\" a b))",
+        "(guard (e (#t (apply + (error-object-irritants e)))) (error \"x\" a b))",
+        "(guard (e (#t (string-length (condition/report-string e)))) (+ a 'x))",
+        "(guard (e (#t (string-length (condition/report-string e)))) (set! never-defined a))",
+        "(guard (e (#t b)) (with-exception-handler (lambda (e) a) (lambda () (+ 1 (raise b)))))",
+        "(guard (e (#t b)) (with-exception-handler (lambda (e) (car a)) (lambda () (+ 1 (raise-continuable b)))))",
+        "(with-exception-handler (lambda (e) a) (lambda () (+ 1 (raise-continuable b))))",
+        "(guard (e (#t b)) (let-values (((x y) (values a b 1))) x))",
+        "(guard (e (#t b)) (call-with-values (lambda () (values a b)) (lambda (x) x)))",
+        "(guard (e (#t b)) (define-record-type p (mk x) p? (x px)) (px a))",
+        "(guard (e (#t b)) (define-record-type p (mk x) p? (x px set-px!)) (set-px! 1 a))",
+        "(guard (e (#t b)) (map a (list b)))",
+        "(guard (e (#t b)) (map car (list a b)))",
+        "(guard (e (#t b)) (for-each (lambda (x) (set! never-defined x)) (list a b)))",
+        "(guard (e (#t b)) (sort (list a 'x) <))",
+        "(guard (e (#t b)) (fold-left + 0 (list a 'x)))",
+        "(guard (e (#t b)) (parameterize ((a b)) 1))",
+        "(guard (e (#t b)) ((make-parameter a car)))",
+        "(guard (e (#t b)) (force (delay (car a))))",
+        "(guard (e (#t b)) (eval a))",
+        "(guard (e (#t b)) (eval (list 'set! 'never-defined a)))",
+        "(guard (e (#t b)) (eval (list a b)))",
+        "(guard (e (#t b)) (eval (list 'let a b)))",
+        "(guard (e (#t b)) (eval (list 'if)))",
+        "(guard (e (#t b)) (eval 'never-defined (list a)))",
+        "(guard (e (#t b)) (derivative a b))",
+        "(guard (e (#t b)) (derivative (lambda (x) (car x)) a))",
+        "(guard (e (#t b)) (derivative (lambda (x) (set! never-defined x)) a))",
+        "(guard (e (#t b)) (grad (lambda (x) 'x) a))",
+        "(guard (e (#t b)) (string-ref \"abc\" a))",
+        "(guard (e (#t b)) (string-ref \"abc\" (exact (floor (* 10 a)))))",
+        "(guard (e (#t b)) (list-ref (list a b) (exact (floor (* 10 a)))))",
+        "(guard (e (#t b)) (vector-ref (vector a b) (exact (floor (* 10 a)))))",
+        "(guard (e (#t b)) (integer->char (exact (floor (* -10 a)))))",
+        "(let ((v (make-string (exact (floor (* 4 a))) #\\x))) (guard (e (#t b)) (car 'x)))",
+        "(begin (guard (e (#t b)) (set! never-defined a)) (guard (e (#t (* a b))) (car b)))",
+        "(begin (guard (e (#t b)) (car a)) (guard (e (#t b)) (car a)))",
+        "(dynamic-wind (lambda () 1) (lambda () (guard (e (#t b)) (set! never-defined a))) (lambda () 2))",
+    ]);
 }
