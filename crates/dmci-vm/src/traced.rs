@@ -251,7 +251,14 @@ impl World {
         if exact {
             return self.exact_binary(op, a, b, result);
         }
-        if result.is_real() { self.record(op, &[a, b], result) } else { self.pin_all(&[a, b], result) }
+        if !result.is_real() {
+            return self.pin_all(&[a, b], result);
+        }
+        if op == Op::Div && !self.plain(b).is_real() {
+            // A real that is zero is no error.
+            self.check_divisor(b)?;
+        }
+        self.record(op, &[a, b], result)
     }
 
     /// A comparison: a traced boolean if an operand is traced.

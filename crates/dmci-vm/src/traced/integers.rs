@@ -60,11 +60,7 @@ impl World {
         match op {
             Op::Mul if !self.decide(Op::IntMulFits, &[x, y])? => return self.pin_all(&[a, b], result),
             Op::Div | Op::Quotient | Op::FloorQuotient | Op::Remainder | Op::Modulo => {
-                // Another lane may divide by zero: there it is an error.
-                if self.node_of(b).is_some() {
-                    let zero = self.recorder()?.int(0);
-                    self.decide(Op::IntEq, &[y, zero])?;
-                }
+                self.check_divisor(b)?;
                 if op == Op::Div && !self.decide(Op::IntDivides, &[x, y])? {
                     return self.record(Op::Div, &[a, b], result);
                 }
@@ -76,6 +72,27 @@ impl World {
             return self.pin_all(&[a, b], result);
         }
         Ok(self.traced_value(node, result))
+    }
+
+    /// Another lane may divide by zero: there it is an error.
+    pub(super) fn check_divisor(&mut self, b: Value) -> Result<(), Error> {
+        let Some(node) = self.node_of(b) else { return Ok(()) };
+        let exact = !self.plain(b).is_real();
+        let recorder = self.recorder()?;
+        let (op, zero) = if exact { (Op::IntEq, recorder.int(0)) } else { (Op::Eq, recorder.real(0.0)) };
+        self.decide(op, &[node, zero])?;
+        Ok(())
+    }
+
+    /// Operands of an integer division, of which at least one is a real: it has no fraction here, but in another lane
+    /// it may have one.
+    pub(super) fn check_division(&mut self, a: Value, b: Value) -> Result<(), Error> {
+        for v in [a, b] {
+            if let Some(node) = self.node_of(v).filter(|_| self.plain(v).is_real()) {
+                self.decide(Op::IsInteger, &[node])?;
+            }
+        }
+        self.check_divisor(b)
     }
 
     /// A comparison of two exact integers whose plain result is known.

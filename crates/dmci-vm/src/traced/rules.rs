@@ -380,7 +380,12 @@ fn two(world: &mut World, name: &str, args: &[Value], op: Op) -> Result<Value, E
         return Ok(result);
     }
     match result.is_real() {
-        true => world.record(op, args, result),
+        true => {
+            if matches!(op, Op::Quotient | Op::FloorQuotient | Op::Remainder | Op::Modulo) {
+                world.check_division(args[0], args[1])?;
+            }
+            world.record(op, args, result)
+        }
         false if !x.is_real() && !y.is_real() => world.exact_binary(op, args[0], args[1], result),
         false => world.pin_all(args, result),
     }

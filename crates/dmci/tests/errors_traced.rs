@@ -1,0 +1,253 @@
+//! A lane fails among others as it does alone, and where it does not fail, its numbers are those of the lane alone.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::Complaints;
+use dmci::{
+    Column, Datum, GradOptions, Interpreter, Mode, Model, ModelOptions, Numerics, Program, RunOptions, Want, Wrt,
+};
+
+/// What became of a lane: its value and its derivative by `a`, or its error.
+type Fate = Result<[u64; 2], String>;
+
+/// Bits with one NaN.
+fn fate(numbers: [f64; 2]) -> Fate {
+    Ok(numbers.map(|x| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }))
+}
+
+fn alone(program: &Program, row: &Datum, numerics: Numerics) -> Fate {
+    let bindings = vec![("a".to_string(), Datum::Real(1.5)), ("x".to_string(), row.clone())];
+    let run = RunOptions { mode: Mode::Direct, bindings, numerics, ..RunOptions::default() };
+    let options = GradOptions { run, wrt: Wrt::Names(vec!["a".into()]), hessian: false };
+    match Interpreter::shared().grad(program, &options) {
+        Ok(gradient) => fate([gradient.value, gradient.flat[0]]),
+        Err(failure) => Err(failure.report.diagnostics[0].message.clone()),
+    }
+}
+
+/// What the rows of a batch come to, in their order, of which the first is walked first.
+fn together(program: &Program, rows: &[Datum], numerics: Numerics, joins: bool) -> Vec<Fate> {
+    let run = RunOptions { mode: Mode::Direct, numerics, ..RunOptions::default() };
+    let options = ModelOptions { run, joins, ..ModelOptions::default() };
+    let model = Model::new(program.clone(), &["a"], &["x"], options);
+    let batch = model.evaluate(&[1.5], &[Column::Data(rows.to_vec())], Want::Gradients).unwrap();
+    let mut fates: Vec<Fate> = batch.values.iter().zip(&batch.gradients).map(|(&v, &g)| fate([v, g])).collect();
+    for (lane, failure) in &batch.failures {
+        fates[*lane] = Err(failure.report.diagnostics[0].message.clone());
+    }
+    fates
+}
+
+/// Checks that programs of a parameter `a` and an input `x` give every row what it gives alone, whichever is first.
+#[track_caller]
+fn expect_lanes_alone(rows: &[Datum], table: &[&str]) {
+    let mut complaints = Complaints::default();
+    for text in table {
+        let program = Program::new(text);
+        for numerics in [Numerics::default(), Numerics { single: true, clamps: false }] {
+            let expected: Vec<Fate> = rows.iter().map(|row| alone(&program, row, numerics)).collect();
+            // Where one order of the rows is wrong, others say no more.
+            let wrong = (0..2 * rows.len()).find_map(|i| {
+                let (first, joins) = (i / 2, i % 2 == 0);
+                let mut rows = rows.to_vec();
+                let mut expected = expected.clone();
+                rows.rotate_left(first);
+                expected.rotate_left(first);
+                let got = together(&program, &rows, numerics, joins);
+                let lane = (0..rows.len()).find(|&lane| got[lane] != expected[lane])?;
+                let what = format!("{text} at {:?} behind {:?}, {numerics:?}, joins {joins}", rows[lane], rows[0]);
+                Some((what, format!("{:?}", got[lane]), format!("{:?}", expected[lane])))
+            });
+            if let Some((what, got, expected)) = wrong {
+                complaints.check(&what, &got, &expected);
+            }
+        }
+    }
+    complaints.none();
+}
+
+fn integers(list: &[i64]) -> Vec<Datum> {
+    list.iter().map(|&i| Datum::Integer(i)).collect()
+}
+
+fn reals(list: &[f64]) -> Vec<Datum> {
+    list.iter().map(|&x| Datum::Real(x)).collect()
+}
+
+#[test]
+fn a_lane_that_divides_by_an_exact_zero_fails_among_others() {
+    let rows = integers(&[2, 0, -3, 0, 1]);
+    expect_lanes_alone(
+        &rows,
+        &[
+            "(/ a x)",
+            "(/ 1. x)",
+            "(/ 3 x)",
+            "(/ x)",
+            "(/ a 2 x)",
+            "(/ a x x)",
+            "(apply / (list a x))",
+            "(* a (/ 1.5 (* x 2)))",
+            "(if (< a 0) a (/ a x))",
+            "(if (< x 1) (/ a x) (/ a 2))",
+            "(if (< x 2) a (/ a x))",
+            "(guard (e (#t a)) (/ a x))",
+            "(fold-left / a (list 1 x))",
+            "(let loop ((i x) (s a)) (if (< i 6) (loop (+ i 1) (+ s (/ 1. i))) s))",
+            "(let loop ((i 0) (s a)) (if (< i 40) (loop (+ i 1) (+ s (/ a (+ i x)))) s))",
+            "(* a (quotient 7 x))",
+            "(* a (remainder 7 x))",
+            "(* a (modulo 7 x))",
+            "(* a (floor-quotient x x))",
+            "(* a (quotient 7. x))",
+            "(* a (remainder 7. x))",
+            "(* a (modulo 7. x))",
+            "(* a (floor-quotient 7. x))",
+            "(* a (truncate-quotient 7. x))",
+            "(* a (floor-remainder 7. x))",
+            "(* a (truncate-remainder 7. x))",
+            "(* a (quotient (floor a) x))",
+            "(* a (modulo (exact->inexact x) x))",
+            "(* a (quotient 7 (exact->inexact x)))",
+            "(* a (modulo 7. (exact->inexact x)))",
+            "(* a (call-with-values (lambda () (floor/ 7 x)) +))",
+            "(* a (call-with-values (lambda () (truncate/ 7. x)) +))",
+            "(* a (expt x -1))",
+            "(* a (expt x -2.))",
+            "(* a (expt 0 x))",
+            "(* a (expt 0. x))",
+            "(* a (exact (/ 6. x)))",
+            "(* a (exact (/ 6 x)))",
+            "(* a (exact->inexact (/ x 2)))",
+            "(* a (exact (/ x 2)))",
+            "(* a (exact (* x 0.5)))",
+            "(* a (log x))",
+            "(* a (atan x 0))",
+            "(* a (gcd x 4) (lcm x 6))",
+            "(* a (exact-integer-sqrt x))",
+            "(* a (sqrt x))",
+            "(vsum (/ (vec a 1.) x))",
+            "(* a (string->number (number->string x 10)))",
+            "(derivative (lambda (y) (/ y x)) a)",
+            "(derivative (lambda (y) (/ a y)) x)",
+        ],
+    );
+}
+
+#[test]
+fn a_lane_whose_index_is_outside_fails_among_others() {
+    expect_lanes_alone(
+        &integers(&[1, 3, 0, -1, 2]),
+        &[
+            "(* a (vector-ref (vector 1. 2. 3.) x))",
+            "(* a (vector-ref (vector 1 2. 3) x))",
+            "(* a (list-ref (list 1. 2. a) x))",
+            "(* a (list-ref (list 1 2. a) x))",
+            "(* a (ref (vec 1. 2. 3.) x))",
+            "(* a (vsum (ref (matrix (list 1. 2.) (list a 1.) (list 2. 3.)) x)))",
+            "(* a (length (list-tail (list 1 2) x)))",
+            "(* a (length (list-head (list 1 2) x)))",
+            "(* a (vector-length (make-vector x a)))",
+            "(* a (string-length (make-string x #\\a)))",
+            "(let ((v (vector 1. 2. 3.))) (vector-set! v x a) (vector-ref v 1))",
+            "(* a (string-length (string-pad-left \"abc\" x)))",
+            "(* a (char->integer (string-ref \"abc\" x)))",
+            "(* a (char->integer (integer->char x)))",
+            "(* a (vector-length (subvector (vector 1 2 3) x 3)))",
+            "(* a (string-length (substring \"abc\" x 3)))",
+            "(* a (apply + (iota x)))",
+            "(* a (exact-rational? x) 1)",
+            "(* a (arithmetic-shift x x))",
+            "(* a (shift-left 1 x))",
+            "(* a (bit-and x 3))",
+            "(* a (random x))",
+            "(* a (vsum (zeros x)))",
+            "(* a (vsum (slice (vec 1. 2. 3.) x 3)))",
+            "(* a (string-length (number->string 12 x)))",
+            "(* a (vector-ref (vector 1. 2. 3.) (exact->inexact x)))",
+            "(* a (if (exact-nonnegative-integer? x) 1. 2.))",
+            "(let ((v (vector a a a))) (vector-fill! v 2. x) (vector-ref v 1))",
+            "(* a (length (vector->list (vector 1 2 3) x)))",
+            "(* a (or (char->digit #\\1 x) 5))",
+            "(* a (string-length (string x)))",
+            "(* a (string-length (string-pad-left (number->string x) 3)))",
+            "(* a (length (or (memv x '(0 1 2)) '())))",
+            "(* a (cdr (or (assv x '((0 . 1) (2 . 5))) '(1 . 7))))",
+            "(* a (bytevector-u8-ref (bytevector 1 2 3) x))",
+            "(* a (bytevector-length (make-bytevector x 0)))",
+            "(* a (bytevector-u8-ref (bytevector x) 0))",
+            "(let ((l (list 1. 2. 3.))) (list-set! l x a) (cadr l))",
+            "(* a (or (string-search-forward \"a\" \"aba\" x) 7))",
+            "(* a (truncate->exact (/ x 2)))",
+            "(* a (min x 1.5) (max x 1.5))",
+            "(* a (vector-length (vector-grow (vector 1) x)))",
+            "(* a (hash-table-ref/default (let ((h (make-equal-hash-table))) (hash-table-set! h 1 4.) h) x 2.))",
+            "(* a (length (list-copy (make-list x 1))))",
+            "(* a (vsum (reshape (vec 1. 2. 3.) x)))",
+            "(* a (vsum (vector->tensor (make-vector x 1.))))",
+            "(* a (sign x) (relu x) (square x) (cube x) (exact->inexact x))",
+        ],
+    );
+}
+
+#[test]
+fn a_lane_whose_real_is_not_an_integer_fails_among_others() {
+    expect_lanes_alone(
+        &reals(&[4.0, 4.5, 0.0, -3.0, f64::INFINITY, f64::NAN, 1e300, -0.0]),
+        &[
+            "(* a (quotient x 2.))",
+            "(* a (quotient x 2))",
+            "(* a (remainder x 3))",
+            "(* a (modulo x 3.))",
+            "(* a (floor-quotient x 3.))",
+            "(* a (modulo 7 x))",
+            "(* a (quotient 7. x))",
+            "(* a (floor-remainder 7. x))",
+            "(* a (exact x))",
+            "(* a (exact (floor x)))",
+            "(* a (round->exact x))",
+            "(* a (floor->exact x))",
+            "(if (even? x) a (* 2 a))",
+            "(if (odd? x) a (* 2 a))",
+            "(* a (gcd x 2))",
+            "(* a (exact-integer-sqrt x))",
+            "(* a (numerator x))",
+            "(if (integer? x) a (* 2 a))",
+            "(if (rational? x) a (* 2 a))",
+            "(* a (vector-ref (vector 1. 2. 3. 4. 5.) (exact x)))",
+            "(* a (vector-ref (vector 1. 2. 3. 4. 5.) x))",
+            "(* a (expt x 2))",
+            "(* a (/ x 0.))",
+            "(* a (max x 9007199254740993))",
+            "(* a (+ x 9007199254740993))",
+            "(if (< x 9007199254740993) a 1.)",
+            "(apply + (sort (list a x 3.) <))",
+            "(car (sort (list a x 3) <))",
+            "(guard (e (#t (string-length (condition/report-string e)))) (car x))",
+            "(guard (e (#t (string-length (condition/report-string e)))) (x))",
+            "(guard (e (#t (string-length (condition/report-string e)))) ((vec a x)))",
+            "(guard (e (#t (string-length (condition/report-string e)))) (car (vec a x)))",
+            "(guard (e (#t (string-length (condition/report-string e)))) (set! never-defined x))",
+            "(guard (e (#t (string-length (condition/report-string e)))) (error \"text\" x))",
+            "(guard (e (#t (string-length (condition/report-string e)))) (raise x))",
+            "(guard (e (#t (string-length (condition/report-string e)))) (assert (< x 1)) a)",
+            "(set! never-defined x)",
+            "(car x)",
+            "(x)",
+            "((vec a x))",
+            "(car (vec a x))",
+            "(error \"text\" x)",
+            "(raise x)",
+            "(vector-ref (vector 1) x)",
+            "(string-append \"x\" x)",
+            "(list-tail (list x) 2)",
+            "(length (cons x x))",
+            "(symbol->string (list x a))",
+            "(hash-table-ref (make-equal-hash-table) x)",
+            "(begin (assert (< x 1)) a)",
+            "(exit x)",
+        ],
+    );
+}
