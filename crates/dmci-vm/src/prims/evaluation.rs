@@ -3,8 +3,9 @@
 use super::{Control, Primitive, at_least, between, fixed, unbound_variable, undefined_variable, unset_variable};
 use crate::environment::{EnvironmentId, USER};
 use crate::world::{NAMED, World};
-use dmci_data::{Diagnostic, Error, Kind, Place, Ref, Value};
+use dmci_data::{Diagnostic, Error, Heap, Kind, Place, Ref, Value};
 use dmci_syntax::expand;
+use rustc_hash::FxHashSet;
 
 /// The rows of this file.
 pub const PRIMITIVES: &[Primitive] = &[
@@ -107,9 +108,29 @@ fn expand(world: &mut World, args: &[Value], program: bool) -> Result<Value, Err
         Err(errors) => {
             let first = errors.first().cloned();
             *syntax_errors = errors;
+            if world.recording.is_some() {
+                // The message may show any number of the form.
+                world.note_operands(&traced_inside(&world.heap, args[0]));
+            }
             Err(Box::new(first.unwrap_or_else(|| *Diagnostic::error("E0201", "a form is malformed"))))
         }
     }
+}
+
+/// The traced numbers inside of a form.
+fn traced_inside(heap: &Heap, form: Value) -> Vec<Value> {
+    let (mut found, mut seen, mut todo) = (Vec::new(), FxHashSet::default(), vec![form]);
+    while let Some(v) = todo.pop() {
+        if v.is_traced() {
+            found.push(v);
+        } else if let Some(r) = v.as_ref()
+            && matches!(heap.kind(r), Kind::Pair | Kind::Vector)
+            && seen.insert(r)
+        {
+            todo.extend(heap.fields(r).rev());
+        }
+    }
+    found
 }
 
 fn frame(world: &mut World, args: &[Value]) -> Result<Value, Error> {

@@ -167,6 +167,7 @@ fn rules() -> FxHashMap<&'static str, Rule> {
     rules.extend(prims::hashing::PRIMITIVES.iter().map(|p| (p.name, Rule::PinAll)));
     let keyed = ["hash-table-set!", "hash-table-delete!", "hash-table-contains?", "%hash-table-ref"];
     rules.extend(keyed.map(|name| (name, Rule::PinKey)));
+    rules.insert("boolean=?", Rule::Pin);
     rules.extend(OWN.iter().map(|&(name, own)| (name, Rule::Own(own))));
     rules.extend(DEEP.iter().map(|&(name, own)| (name, Rule::Deep(own))));
     rules.extend(UNARY.iter().map(|&(name, _, own)| (name, Rule::Own(own))));
@@ -279,12 +280,12 @@ const OWN: &[(&str, Native)] = &[
     ("vector-ref", |w, a| {
         if let (Some(r), true) = (w.heap.as_kind(a[0], Kind::Vector), a[1].is_traced()) {
             let items = w.heap.fields(r).collect();
-            return item(w, "vector-ref", a, items);
+            return item(w, "vector-ref", a, Some(items));
         }
         if w.needs_rule(a[0]) { run_plain(w, "ref", a) } else { structural_by_name(w, "vector-ref", a) }
     }),
     ("list-ref", |w, a| {
-        let items = w.heap.list_items(a[0]).unwrap_or_default();
+        let items = w.heap.list_items(a[0]);
         item(w, "list-ref", a, items)
     }),
     (
@@ -391,13 +392,16 @@ fn two(world: &mut World, name: &str, args: &[Value], op: Op) -> Result<Value, E
     }
 }
 
-/// An item at a traced index: gathered if the items are reals, else the index is pinned.
-fn item(world: &mut World, name: &str, args: &[Value], items: Vec<Value>) -> Result<Value, Error> {
+/// An item at a traced index: gathered if the items are reals, else the index is pinned. A list that does not end, or
+/// not with the empty list, has an item there all the same, but not all of its items are known.
+fn item(world: &mut World, name: &str, args: &[Value], items: Option<Vec<Value>>) -> Result<Value, Error> {
     with_plain_index(world, name, args)?;
-    match world.gather_item(items, args[1])? {
-        Some(item) => Ok(item),
-        None => structural_by_name(world, name, args),
+    if let Some(items) = items
+        && let Some(item) = world.gather_item(items, args[1])?
+    {
+        return Ok(item);
     }
+    structural_by_name(world, name, args)
 }
 
 /// Checks the arguments as the ordinary form does.
