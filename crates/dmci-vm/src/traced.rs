@@ -215,14 +215,19 @@ impl World {
     /// before it is used, as it is on the tape.
     fn operands(&self, a: Value, b: Value) -> (Value, Value) {
         let (x, y) = (self.fit(self.plain(a)), self.fit(self.plain(b)));
-        if !self.numerics.single || x.is_real() == y.is_real() {
-            return (x, y);
+        if x.is_real() == y.is_real() { (x, y) } else { (self.rounded(x), self.rounded(y)) }
+    }
+
+    /// The plain value of an operand of a real function: in single precision, an exact one is rounded as on the tape.
+    fn rounded(&self, v: Value) -> Value {
+        let plain = self.fit(self.plain(v));
+        if !self.numerics.single {
+            return plain;
         }
-        let rounded = |v: Value| match num::Number::of(&self.heap, v).map(|n| n.to_f64()) {
-            Some(exact) if exact as f32 as f64 != exact => Value::real(exact as f32 as f64),
-            _ => v,
-        };
-        (rounded(x), rounded(y))
+        match num::Number::of(&self.heap, plain).map(|n| n.to_f64()) {
+            Some(x) if x as f32 as f64 != x => Value::real(x as f32 as f64),
+            _ => plain,
+        }
     }
 
     /// Whether an exact integer lies between two reals, so that comparing a real with it is not
@@ -242,8 +247,13 @@ impl World {
             return self.elementwise(op, &[a, b]);
         }
         let result = plain(&mut self.heap, x, y);
-        let result = self.noting(&[a, b], result)?;
+        let mut result = self.noting(&[a, b], result)?;
         let exact = !x.is_real() && !y.is_real();
+        if self.numerics.single && exact && op == Op::Div && result.is_real() {
+            // A quotient that is no integer is that of two reals.
+            let (x, y) = (self.rounded(x), self.rounded(y));
+            result = plain(&mut self.heap, x, y)?;
+        }
         let result = if exact { self.fit(result) } else { self.fit_result(op, &[x, y], result) };
         if !self.any_traced(&[a, b]) {
             return Ok(result);
@@ -254,9 +264,11 @@ impl World {
         if !result.is_real() {
             return self.pin_all(&[a, b], result);
         }
-        if op == Op::Div && !self.plain(b).is_real() {
+        match op {
             // A real that is zero is no error.
-            self.check_divisor(b)?;
+            Op::Div if !self.plain(b).is_real() => self.check_divisor(b)?,
+            Op::Pow if self.between_reals(y)? && num::is_odd(&self.heap, y)? => return self.odd_power(a, b, result),
+            _ => {}
         }
         self.record(op, &[a, b], result)
     }

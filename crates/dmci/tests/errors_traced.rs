@@ -257,3 +257,52 @@ fn a_lane_whose_real_is_not_an_integer_fails_among_others() {
         ],
     );
 }
+
+#[test]
+fn logarithms_to_any_base_are_those_of_the_lane_alone() {
+    expect_lanes_alone(&reals(&[4.0, 4.5, 0.0, -3.0, 1e300]), &["(* a (log 8. x))"]);
+    expect_lanes_alone(&reals(&[3.0, 2.0, 10.0, 7.0]), &["(log a x)", "(* a (log 3. x))", "(* a (log x x))"]);
+    expect_lanes_alone(&integers(&[3, 2, 10, 7, 0, 1]), &["(log a x)", "(* a (log 3. x))", "(* a (log x x))"]);
+}
+
+#[test]
+fn large_integers_stay_what_they_are_beside_reals_of_either_precision() {
+    expect_lanes_alone(
+        &reals(&[4.0, 0.5, 0.0, -3.0, f64::INFINITY, f64::NAN, -1.0, 1.0, -0.0]),
+        &["(* a (expt x 9007199254740993))", "(* a (expt x -9007199254740993))"],
+    );
+    expect_lanes_alone(
+        &integers(&[3, 16777217, 0, -16777219, (1 << 40) + 1]),
+        &[
+            "(/ a x)",
+            "(/ x 7.)",
+            "(* a (quotient 1e9 x))",
+            "(* a (modulo x 1e3))",
+            "(if (< x 16777216.) a (* 2 a))",
+            "(if (= x 16777216.) a (* 2 a))",
+            "(* a (car (sort (list x 16777216 5) <)))",
+            "(* a (expt x 2) (expt 2. x))",
+            "(* a (max x 16777216.) (min x 16777216.))",
+            "(* a (sqrt x))",
+            "(* a (/ x 3))",
+            "(* a (/ x 7))",
+            "(* a (/ 7 x))",
+            "(* a (atan x 3))",
+            "(* a (hypot x 5000))",
+        ],
+    );
+}
+
+#[test]
+fn functions_are_the_same_of_plain_and_of_traced_numbers_in_either_precision() {
+    let unary = "- abs sqrt cbrt exp expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh \
+                 erf erfc gamma lgamma digamma sigmoid softplus relu sign floor ceiling round truncate square cube";
+    let binary = "+ - * / max min expt atan hypot log";
+    let mut table: Vec<String> = unary.split_whitespace().map(|f| format!("(* a ({f} x))")).collect();
+    for f in binary.split_whitespace() {
+        table.extend([format!("(* a ({f} x 1.7))"), format!("(* a ({f} 1.7 x))"), format!("({f} a x)")]);
+    }
+    let table: Vec<&str> = table.iter().map(String::as_str).collect();
+    expect_lanes_alone(&reals(&[0.3, 1.1, -2.7, 0.0, 10.0, 2.0, -0.0, 3.5]), &table);
+    expect_lanes_alone(&integers(&[3, 1, -2, 10, 4, 7, 0]), &table);
+}

@@ -95,6 +95,30 @@ impl World {
         self.check_divisor(b)
     }
 
+    /// Decides that a traced number is none of these here, for which there are functions of their own.
+    pub(super) fn differs_from(&mut self, v: Value, numbers: &[f64]) -> Result<(), Error> {
+        if self.node_of(v).is_none() {
+            return Ok(());
+        }
+        let node = self.real_node(v)?;
+        for &number in numbers {
+            let number = self.recorder()?.real(number);
+            self.decide(Op::Eq, &[node, number])?;
+        }
+        Ok(())
+    }
+
+    /// A power whose exponent is an odd integer that rounds to an even real: below zero, its sign is not that of the
+    /// operation.
+    pub(super) fn odd_power(&mut self, base: Value, exponent: Value, result: Value) -> Result<Value, Error> {
+        let node = self.real_node(base)?;
+        let zero = self.recorder()?.real(0.0);
+        if self.decide(Op::Gt, &[node, zero])? {
+            return self.record(Op::Pow, &[base, exponent], result);
+        }
+        self.pin_all(&[base], result)
+    }
+
     /// A comparison of two exact integers whose plain result is known.
     pub(super) fn exact_comparison(&mut self, op: Op, a: Value, b: Value, result: Value) -> Result<Value, Error> {
         let (Some(x), Some(y)) = (self.int_node(a)?, self.int_node(b)?) else {

@@ -75,7 +75,34 @@ fn run_extended(world: &mut World, row: &Row, args: &[Value]) -> Result<Value, E
     })
 }
 
-const FOLDED: [&str; 14] = ["+", "-", "*", "/", "cube", "max", "min", "expt", "pow", "=", "<", ">", "<=", ">="];
+/// Primitives of several numbers.
+const FOLDED: [&str; 25] = [
+    "+",
+    "-",
+    "*",
+    "/",
+    "cube",
+    "max",
+    "min",
+    "expt",
+    "pow",
+    "=",
+    "<",
+    ">",
+    "<=",
+    ">=",
+    "log",
+    "atan",
+    "atan2",
+    "hypot",
+    "quotient",
+    "truncate-quotient",
+    "floor-quotient",
+    "remainder",
+    "truncate-remainder",
+    "modulo",
+    "floor-remainder",
+];
 
 /// A primitive with its rule.
 struct Row {
@@ -372,11 +399,16 @@ fn one(world: &mut World, name: &str, args: &[Value], op: Op) -> Result<Value, E
 }
 
 fn two(world: &mut World, name: &str, args: &[Value], op: Op) -> Result<Value, Error> {
-    let (x, y) = (world.plain(args[0]), world.plain(args[1]));
+    let (x, y) = match op {
+        Op::Atan2 | Op::Hypot => (world.rounded(args[0]), world.rounded(args[1])),
+        _ => world.operands(args[0], args[1]),
+    };
     if world.is_tensor(x) || world.is_tensor(y) {
         return world.elementwise(op, args);
     }
-    let result = with_plain(world, name, args)?;
+    let result = run_plain(world, name, &[x, y]);
+    let result = world.noting(args, result)?;
+    let result = world.fit_result(op, &[x, y], result);
     if !world.any_traced(args) {
         return Ok(result);
     }
@@ -476,6 +508,7 @@ fn log_base(world: &mut World, args: &[Value]) -> Result<Value, Error> {
             if base == 2.0 { Op::Log2 } else { Op::Log10 },
         );
     }
+    world.differs_from(args[1], &[2.0, 10.0])?;
     let (x, b) = (one(world, "log", &args[..1], Op::Log)?, one(world, "log", &args[1..], Op::Log)?);
     div(world, x, b)
 }
