@@ -64,6 +64,8 @@ pub(super) struct Expander<'a> {
     pub operands: Vec<Value>,
     pub defined: Vec<Symbol>,
     pub assigned: Vec<Symbol>,
+    /// Traced numbers that the expansion depends on.
+    pub compared: Vec<Value>,
     /// Whether any macro was expanded, so that data may hold aliases.
     pub renamed: bool,
     pub macro_depth: u32,
@@ -92,6 +94,7 @@ impl<'a> Expander<'a> {
             operands: Vec::new(),
             defined: Vec::new(),
             assigned: Vec::new(),
+            compared: Vec::new(),
             renamed: false,
             macro_depth: 0,
             produced: 0,

@@ -167,7 +167,10 @@ impl Expander<'_> {
     }
 
     /// `equal?` of data that are neither lists nor vectors.
-    fn same_datum(&self, a: Value, b: Value) -> bool {
+    fn same_datum(&mut self, a: Value, b: Value) -> bool {
+        if a.is_traced() || b.is_traced() {
+            return self.same_number(a, b);
+        }
         if a == b {
             return true;
         }
@@ -176,6 +179,16 @@ impl Expander<'_> {
         matches!(kind, Kind::String | Kind::Bignum | Kind::Bytevector)
             && kind == self.heap.kind(s)
             && self.heap.raw(r) == self.heap.raw(s)
+    }
+
+    /// The same where a datum is a traced number or boolean.
+    fn same_number(&mut self, a: Value, b: Value) -> bool {
+        let plain = |v: Value| self.heap.as_kind(v, Kind::Traced).map_or(v, |r| self.heap.field(r, 1));
+        let (x, y) = (plain(a), plain(b));
+        if x.is_real() && y.is_real() || x.is_fixnum() && y.is_fixnum() || x.is_boolean() && y.is_boolean() {
+            self.compared.extend([a, b].into_iter().filter(|v| v.is_traced()));
+        }
+        x == y
     }
 }
 

@@ -15,6 +15,8 @@ pub struct Expansion {
     pub defined: Vec<Symbol>,
     /// The globals that they assign with `set!`.
     pub assigned: Vec<Symbol>,
+    /// Traced numbers that were compared with data in patterns of macros: with others, the core forms might be others.
+    pub compared: Vec<Value>,
 }
 
 /// Expands a program: a list of top-level forms. On failure all errors found are returned; macros
@@ -31,9 +33,9 @@ pub fn expand_program(heap: &mut Heap, table: &mut SyntaxTable, forms: Value) ->
     } else {
         x.program(forms, &mut out);
     }
-    let Expander { errors, defined, assigned, .. } = x;
+    let Expander { errors, defined, assigned, compared, .. } = x;
     if errors.is_empty() {
-        return Ok(Expansion { forms: out, defined, assigned });
+        return Ok(Expansion { forms: out, defined, assigned, compared });
     }
     table.restore_shadows(shadows);
     Err(errors)

@@ -104,7 +104,13 @@ fn expand(world: &mut World, args: &[Value], program: bool) -> Result<Value, Err
     let expansion =
         if program { expand::expand_program(heap, table, args[0]) } else { expand::expand_form(heap, table, args[0]) };
     match expansion {
-        Ok(expansion) => Ok(heap.list(&expansion.forms)),
+        Ok(expansion) => {
+            let forms = heap.list(&expansion.forms);
+            for v in expansion.compared {
+                world.pin(v)?;
+            }
+            Ok(forms)
+        }
         Err(errors) => {
             let first = errors.first().cloned();
             *syntax_errors = errors;
