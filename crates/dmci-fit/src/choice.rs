@@ -2,12 +2,13 @@
 //! portfolio of several, cheap ones first.
 
 use crate::fit::FitOptions;
+use crate::loss::Loss;
 use crate::member::Member;
 use crate::population::Population;
 use crate::problem::Problem;
 use crate::search::{AdamOptions, CmaOptions, Evaluation, LbfgsOptions, LevenbergOptions, Need, Optimizer, Stop};
 use crate::starts::offset;
-use dmci::Report;
+use dmci::{Diagnostic, Report};
 
 /// Which optimiser searches.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,7 +79,10 @@ impl Choice {
             }
         };
         match &options.method {
-            Method::One(optimizer) => Ok(choice(vec![stage(optimizer.clone(), restarts)], "it was asked for")),
+            Method::One(optimizer) => {
+                check_optimizer(problem, optimizer)?;
+                Ok(choice(vec![stage(optimizer.clone(), restarts)], "it was asked for"))
+            }
             Method::Portfolio => {
                 let mut choice = choice(
                     vec![
@@ -170,6 +174,24 @@ impl Choice {
     pub fn by_held_out(&self) -> bool {
         self.portfolio
     }
+}
+
+/// Refuses an optimiser that would make something else small than the loss.
+fn check_optimizer(problem: &Problem, optimizer: &Optimizer) -> Result<(), Report> {
+    if optimizer.need() != Need::Jacobian || problem.is_least_squares() {
+        return Ok(());
+    }
+    let name = optimizer.name();
+    let what = match &problem.loss {
+        Loss::Objective => "an objective of the program's own".to_string(),
+        Loss::Gaussian if !problem.priors.is_empty() => "the gaussian loss with priors".to_string(),
+        Loss::Gaussian => "the gaussian loss with a parameter sigma".to_string(),
+        loss => format!("the {} loss", loss.name()),
+    };
+    let message = format!("the optimizer {name} makes sums of squares small, and {what} is none");
+    let help = "take lbfgs, adam or cma, or leave the choice to auto; mse, sse, and gaussian with a column of standard \
+                deviations are sums of squares";
+    Err(Report::of(*Diagnostic::error("E0813", message).help(help)))
 }
 
 /// Why nothing was chosen.
