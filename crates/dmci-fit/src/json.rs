@@ -16,6 +16,7 @@ pub fn to_json(problem: &Problem, options: &FitOptions, fit: &Fit) -> Json {
     let parameters: Map<String, Json> = fit.parameters.iter().map(|p| (p.name.clone(), parameter(p))).collect();
     let restarts: Vec<Json> = fit.restarts.iter().map(|r| restart(problem, r)).collect();
     let best = fit.best_restart();
+    let (fitted, held_out) = problem.row_counts();
     json!({
         "schema": SCHEMA,
         "engine": {"version": env!("CARGO_PKG_VERSION"), "hash": engine_hash()},
@@ -30,8 +31,8 @@ pub fn to_json(problem: &Problem, options: &FitOptions, fit: &Fit) -> Json {
             "targets": problem.targets,
             "inputs": problem.inputs,
             "groups": problem.groups,
-            "rows": problem.training.len(),
-            "held_out": problem.held_out.len(),
+            "rows": fitted,
+            "held_out": held_out,
         },
         "optimizer": {
             "name": fit.optimizer.0,

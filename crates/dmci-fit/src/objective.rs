@@ -6,6 +6,7 @@ use crate::data::Table;
 use crate::layout::Layout;
 use crate::loss::{Loss, Noise};
 use crate::problem::{Problem, ProblemOptions, Rows, group_starts};
+use crate::split::{Holdout, none_left};
 use crate::transform::Transform;
 use dmci::{Column, Datum, Diagnostic, Interpreter, Model, ModelOptions, Names, Parameter, Program, Report, Shape};
 use std::sync::Mutex;
@@ -17,12 +18,21 @@ pub struct Series {
     pub rows: Vec<Vec<usize>>,
     /// How many of them, from the first, are fitted.
     pub fitted: Vec<usize>,
+    /// How many, from the first, the program sees when it is scored; later ones take no part.
+    pub scored: Vec<usize>,
     /// The whole columns that the program reads.
     pub columns: Vec<Column>,
     /// The column to compare the result `yhat` with, if one was named.
     pub target: Option<(String, Vec<f64>)>,
     /// How the program is run for its results.
     pub run: dmci::RunOptions,
+}
+
+impl Series {
+    /// The rows of a group that take part.
+    fn rows_of(&self, group: usize) -> &[usize] {
+        &self.rows[group][..self.scored[group]]
+    }
 }
 
 /// The program that gives its objective alone: its value, or what it calls `loss` in a `(result ...)`.
@@ -73,7 +83,12 @@ impl Problem {
         let rows: Vec<Vec<usize>> = (0..count)
             .map(|g| (0..table.rows).filter(|&r| group_names.is_empty() || of_row[r] == g).collect())
             .collect();
-        let fitted: Vec<usize> = rows.iter().map(|rows| options.holdout.fitted_of_series(rows.len())).collect();
+        let marks = |column: &str| crate::binding::marks(table, column);
+        let parts = rows.iter().map(|rows| options.holdout.of_series(rows, &marks));
+        let (fitted, scored): (Vec<usize>, Vec<usize>) = parts.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+        if options.holdout != Holdout::None && fitted == scored {
+            return Err(none_left(false));
+        }
         let (input_names, columns): (Vec<String>, Vec<Column>) = inputs.into_iter().unzip();
         let arrays = |column: &Column| -> Column {
             Column::Data(rows.iter().zip(&fitted).map(|(rows, &n)| array(column, &rows[..n])).collect())
@@ -98,7 +113,7 @@ impl Problem {
             groups: group_names,
             inputs: input_names,
             cancel: run.cancel.clone(),
-            series: Some(Series { rows, fitted, columns, target, run }),
+            series: Some(Series { rows, fitted, scored, columns, target, run }),
             training,
             held_out: Rows::default(),
             parameters,
@@ -118,8 +133,8 @@ impl Problem {
         })
     }
 
-    /// All named results of an objective program for a group, over all of its rows, those that were not
-    /// fitted included. A program that gives a number has the result `loss`.
+    /// All named results of an objective program for a group, over all of its rows that take part, those that were
+    /// not fitted included. A program that gives a number has the result `loss`.
     pub fn results(&self, raw: &[f64], group: usize) -> Result<Vec<(String, Datum)>, Report> {
         let Some(series) = &self.series else { return Ok(Vec::new()) };
         let mut run = series.run.clone();
@@ -132,7 +147,7 @@ impl Problem {
             run.bindings.push((parameter.name.clone(), moved.datum()));
         }
         for (name, column) in self.inputs.iter().zip(&series.columns) {
-            run.bindings.push((name.clone(), array(column, &series.rows[group])));
+            run.bindings.push((name.clone(), array(column, series.rows_of(group))));
         }
         let outcome = Interpreter::shared().run(&self.program, &run).map_err(|failure| failure.report)?;
         Ok(named(outcome.value))
@@ -143,7 +158,8 @@ impl Problem {
     pub fn series_predictions(&self, raw: &[f64]) -> Result<Vec<(usize, f64, bool)>, Report> {
         let Some(series) = &self.series else { return Ok(Vec::new()) };
         let mut list = Vec::new();
-        for (group, rows) in series.rows.iter().enumerate() {
+        for group in 0..series.rows.len() {
+            let rows = series.rows_of(group);
             let results = self.results(raw, group)?;
             let Some((_, yhat)) = results.iter().find(|(name, _)| name == "yhat") else { return Ok(Vec::new()) };
             let numbers = numbers(yhat);

@@ -260,6 +260,17 @@ impl Problem {
         }
     }
 
+    /// How many rows are fitted, and how many are held out.
+    pub fn row_counts(&self) -> (usize, usize) {
+        match &self.series {
+            Some(series) => {
+                let fitted = series.fitted.iter().sum();
+                (fitted, series.scored.iter().sum::<usize>() - fitted)
+            }
+            None => (self.training.len(), self.held_out.len()),
+        }
+    }
+
     /// Whether the program's value is what is made small.
     pub fn is_objective(&self) -> bool {
         self.loss == Loss::Objective

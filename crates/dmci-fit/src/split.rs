@@ -10,7 +10,7 @@ pub enum Holdout {
     /// All rows are fitted.
     #[default]
     None,
-    /// This share of rows, drawn by the seed; of a series, its end.
+    /// This share of rows, drawn by the seed.
     Share(f64),
     /// The rows for which a column is not 0, or says `test` or `true`.
     Column(String),
@@ -54,14 +54,62 @@ impl Holdout {
         }
     }
 
-    /// How many rows of a series, from the first, are fitted.
-    pub fn fitted_of_series(&self, rows: usize) -> usize {
+    /// How many rows of a series, from the first, are fitted, and how many there are up to the last one that is
+    /// scored: later ones take no part. A program reads a series in its order, so what is held out must be its end.
+    /// `numbers` gives a column of the table as numbers.
+    pub fn of_series(
+        &self,
+        rows: &[usize],
+        numbers: &dyn Fn(&str) -> Result<Vec<f64>, Report>,
+    ) -> Result<(usize, usize), Report> {
+        let count = rows.len();
+        let end = |held: &dyn Fn(usize) -> bool| {
+            let first = rows.iter().position(|&r| held(r)).unwrap_or(count);
+            match rows[first..].iter().find(|&&r| !held(r)) {
+                Some(later) => Err(not_the_end(format!(
+                    "row {} would be held out and row {}, which comes later, fitted",
+                    rows[first] + 1,
+                    later + 1
+                ))),
+                None if first == 0 => Err(not_the_end("all rows of a series would be held out".into())),
+                None => Ok((first, count)),
+            }
+        };
         match self {
-            Holdout::Share(share) | Holdout::Tail(share) if rows > 1 => rows - held_count(rows, *share),
-            Holdout::Rolling(i, k) if rows > 1 => rolling(rows, *i, *k).0.clamp(1, rows - 1),
-            _ => rows,
+            Holdout::None => Ok((count, count)),
+            Holdout::Share(_) => Err(not_the_end("a share drawn at random is not the end of a series".into())),
+            Holdout::Fold(..) => Err(not_the_end("a part drawn at random is not the end of a series".into())),
+            Holdout::Tail(_) | Holdout::Rolling(..) if count < 2 => Ok((count, count)),
+            Holdout::Tail(share) => Ok((count - held_count(count, *share), count)),
+            Holdout::Rolling(i, k) => {
+                let (begin, end) = rolling(count, *i, *k);
+                let begin = begin.clamp(1, count - 1);
+                Ok((begin, end.clamp(begin, count)))
+            }
+            Holdout::Column(name) => {
+                let marks = numbers(name)?;
+                end(&|r| marks[r] != 0.0)
+            }
+            Holdout::Range(name, low, high) => {
+                let places = numbers(name)?;
+                end(&|r| places[r] >= *low && places[r] < *high)
+            }
         }
     }
+}
+
+/// What an objective program cannot be fitted without.
+fn not_the_end(what: String) -> Report {
+    let message = format!("{what}, but a program with an objective reads its rows in order");
+    let help = "hold out the last rows of each series: tail:0.3, rolling:2/5, or a column or range that marks them";
+    Report::of(*Diagnostic::error("E0708", message).help(help))
+}
+
+/// An error if nothing is left to fit or to score.
+pub fn none_left(nothing_fitted: bool) -> Report {
+    let what = if nothing_fitted { "all rows are held out" } else { "no row is held out" };
+    let help = "check the column and the interval of --holdout";
+    Report::of(*Diagnostic::error("E0708", format!("{what}, expected some to fit and some to score")).help(help))
 }
 
 /// Where the part that is held out begins, and where it ends.
@@ -110,11 +158,7 @@ pub fn split(
         }
     };
     if fitted.is_empty() || (held.is_empty() && *holdout != Holdout::None && rows > 1) {
-        let what = if fitted.is_empty() { "all rows are held out" } else { "no row is held out" };
-        let help = "check the column and the interval of --holdout";
-        return Err(Report::of(
-            *Diagnostic::error("E0708", format!("{what}, expected some to fit and some to score")).help(help),
-        ));
+        return Err(none_left(fitted.is_empty()));
     }
     Ok((fitted, held))
 }
@@ -177,8 +221,21 @@ mod tests {
         let all: Vec<_> = (1..=3).map(|i| parts(10, Holdout::Rolling(i, 3), 9)).collect();
         let ends: Vec<(usize, Vec<usize>)> = all.iter().map(|(fitted, held)| (fitted.len(), held.clone())).collect();
         assert_eq!(ends, [(2, vec![2, 3, 4]), (5, vec![5, 6]), (7, vec![7, 8, 9])]);
-        assert_eq!(Holdout::Rolling(2, 3).fitted_of_series(10), 5);
         assert!(split(2, &Holdout::Rolling(1, 9), 0, &|_| Ok(Vec::new())).is_err());
+    }
+
+    #[test]
+    fn of_a_series_the_end_is_held_out() {
+        let rows: Vec<usize> = (0..10).collect();
+        let of = |holdout: Holdout| holdout.of_series(&rows, &|_| Ok((0..10).map(f64::from).collect()));
+        assert_eq!(of(Holdout::None).unwrap(), (10, 10));
+        assert_eq!(of(Holdout::Tail(0.3)).unwrap(), (7, 10));
+        assert_eq!(of(Holdout::Rolling(2, 4)).unwrap(), (4, 6), "later parts take no part");
+        assert_eq!(of(Holdout::Range("t".into(), 6.0, f64::INFINITY)).unwrap(), (6, 10));
+        assert_eq!(of(Holdout::Column("t".into())).unwrap(), (1, 10), "all but the first are marked");
+        for refused in [Holdout::Share(0.3), Holdout::Fold(1, 3), Holdout::Range("t".into(), 2.0, 4.0)] {
+            assert_eq!(of(refused).unwrap_err().diagnostics[0].code, "E0708");
+        }
     }
 
     #[test]

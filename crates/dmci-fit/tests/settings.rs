@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use dmci::{Program, Report};
-use dmci_fit::{Choice, Fit, FitOptions, Loss, Method, Need, Optimizer, Problem, ProblemOptions, Table, fit};
+use dmci_fit::{Choice, Fit, FitOptions, Holdout, Loss, Method, Need, Optimizer, Problem, ProblemOptions, Table, fit};
 use std::ops::ControlFlow;
 
 const DECAY: &str = "(params (a positive 1.0) (b positive 0.1) (c free 0.0)) (+ c (* a (exp (- (* b t)))))";
@@ -13,9 +13,10 @@ fn rows() -> String {
     let row = |i: i32| {
         let t = f64::from(i) * 0.25;
         let y = 0.5 + 2.0 * (-0.8 * t).exp() + 0.05 * f64::from((7 * i + 3) % 11 - 5);
-        format!("{t:?},{y:?},{:?},{},10", 0.1 + 0.01 * f64::from(i), (10.0 * y).round())
+        let (s, n, late) = (0.1 + 0.01 * f64::from(i), (10.0 * y).round(), i32::from(i >= 20));
+        format!("{t:?},{y:?},{s:?},{n},40,{late}")
     };
-    format!("t,y,s,n,k\n{}\n", (0..24).map(row).collect::<Vec<_>>().join("\n"))
+    format!("t,y,s,n,k,late\n{}\n", (0..24).map(row).collect::<Vec<_>>().join("\n"))
 }
 
 fn problem(program: &str, target: &str, options: ProblemOptions) -> Result<Problem, Report> {
@@ -69,4 +70,32 @@ fn least_squares_are_refused_for_other_losses() {
 
 fn objective(program: &str, target: Option<&str>, options: ProblemOptions) -> Result<Problem, Report> {
     Problem::objective(Program::new(program), &Table::from_csv("data.csv", rows().as_bytes()).unwrap(), target, options)
+}
+
+/// A series that is predicted from its last value.
+const WALK: &str = "(params (a (bounded -1 1) 0.5))
+    (let loop ((k 0) (x 0.0) (L 0.0) (p '()))
+      (if (= k (vlen y)) (result (loss L) (yhat (reverse p)))
+          (loop (+ k 1) (ref y k) (+ L (square (- (ref y k) (* a x)))) (cons (* a x) p))))";
+
+#[test]
+fn rows_of_a_series_are_held_out_at_its_end_or_not_at_all() {
+    let with = |holdout: &str| ProblemOptions { holdout: Holdout::parse(holdout).unwrap(), ..Default::default() };
+    let held = |holdout: &str| {
+        let problem = objective(WALK, Some("y"), with(holdout)).unwrap();
+        let fit = run(&problem, &FitOptions::default()).unwrap();
+        assert!(fit.held_out.is_some(), "{holdout}");
+        let held = fit.series.iter().filter(|s| !s.2).map(|s| s.0).collect::<Vec<_>>();
+        assert_eq!(problem.row_counts(), (fit.series.len() - held.len(), held.len()));
+        (held[0], held[held.len() - 1])
+    };
+    assert_eq!(held("tail:0.25"), (18, 23));
+    assert_eq!(held("range:t:4:"), (16, 23));
+    assert_eq!(held("column:late"), (20, 23));
+    // Of six parts of four rows the first two are fitted, and only the third is scored.
+    assert_eq!(held("rolling:2/5"), (8, 11));
+    for refused in ["0.3", "fold:2/5", "range:t:2:3", "range:t::3", "range:t:90:"] {
+        let report = objective(WALK, Some("y"), with(refused)).map(|_| ()).expect_err(refused);
+        assert_eq!(code(&report), "E0708", "{refused}: {report}");
+    }
 }

@@ -12,16 +12,16 @@ const MOST_NUMBERS: usize = 40;
 pub fn table(problem: &Problem, fit: &Fit) -> String {
     let mut text = parameters(fit);
     let at_start = format!("loss {} (at the start {})", digits(fit.score.loss, 5), digits(fit.start_loss, 5));
-    let (fitted, held) = match &problem.series {
-        Some(series) => {
-            let all: usize = series.rows.iter().map(Vec::len).sum();
-            (problem.measurements(), all - problem.measurements())
-        }
-        None => (problem.training.len(), problem.held_out.len()),
-    };
+    let (fitted, held) = problem.row_counts();
     text += &format!("\n{at_start}{}, {}\n", scores(&fit.score), rows(fitted));
-    if let Some(score) = &fit.held_out {
-        text += &format!("held out: loss {}{}, {}\n", digits(score.loss, 5), scores(score), rows(held));
+    match &fit.held_out {
+        Some(score) => {
+            text += &format!("held out: loss {}{}, {}\n", digits(score.loss, 5), scores(score), rows(held));
+        }
+        None if held > 0 && problem.is_objective() => {
+            text += &format!("held out: {}; --target and a result yhat would score them\n", rows(held));
+        }
+        None => {}
     }
     if let Some(c) = &fit.criteria {
         let aicc = c.aicc.map_or(String::new(), |aicc| format!(", AICc {}", digits(aicc, 6)));
