@@ -132,6 +132,22 @@ pub fn groups(
     Ok((names, rows))
 }
 
+/// Refuses columns that the loss does not read: weights, standard deviations and trials.
+pub fn check_aside(loss: &Loss, [weights, sigma, trials]: &[Option<String>; 3]) -> Result<(), Report> {
+    let weighs = *loss != Loss::Objective;
+    for (column, what, used, help) in [
+        (weights, "weights", weighs, "let the program weigh its rows itself"),
+        (sigma, "standard deviations", loss.uses_sigma(), "take the gaussian or student-t loss, or no such column"),
+        (trials, "trials", loss.uses_trials(), "take the binomial loss, or no such column"),
+    ] {
+        let Some(column) = column.as_ref().filter(|_| !used) else { continue };
+        let loss = if weighs { format!("the {} loss", loss.name()) } else { "an objective".into() };
+        let message = format!("{loss} does not use a column of {what}, got {column}");
+        return Err(Report::of(*Diagnostic::error("E0813", message).help(help)));
+    }
+    Ok(())
+}
+
 /// The parameters that describe noise: those with the names of noise that the program does not read; and
 /// what a fixed one multiplies standard deviations with.
 pub fn noise(

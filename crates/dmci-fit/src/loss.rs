@@ -112,6 +112,26 @@ impl Loss {
         }
     }
 
+    /// The loss that is meant if none is named: a column of standard deviations or of trials says what noise is
+    /// expected.
+    pub fn meant(sigma: bool, trials: bool) -> Loss {
+        match (sigma, trials) {
+            (true, _) => Loss::Gaussian,
+            (false, true) => Loss::Binomial,
+            (false, false) => Loss::default(),
+        }
+    }
+
+    /// Whether it reads standard deviations of rows.
+    pub fn uses_sigma(&self) -> bool {
+        matches!(self, Loss::Gaussian | Loss::StudentT(_))
+    }
+
+    /// Whether it reads numbers of trials.
+    pub fn uses_trials(&self) -> bool {
+        *self == Loss::Binomial
+    }
+
     /// Whether it is the mean over rows, and not their sum.
     pub fn is_mean(&self) -> bool {
         matches!(self, Loss::Mse | Loss::Mae | Loss::Huber(_) | Loss::Procedure(_))

@@ -1,7 +1,7 @@
 //! Programs that give an objective themselves, such as a likelihood over whole series: columns are bound as
 //! arrays, one run of the program for each group.
 
-use crate::binding::{bind_series, check_program, parameters, priors};
+use crate::binding::{bind_series, check_aside, check_program, parameters, priors};
 use crate::data::Table;
 use crate::layout::Layout;
 use crate::loss::{Loss, Noise};
@@ -65,7 +65,8 @@ impl Problem {
         target: Option<&str>,
         options: ProblemOptions,
     ) -> Result<Problem, Report> {
-        let ProblemOptions { mut run, group, only, .. } = options.clone();
+        let ProblemOptions { mut run, group, only, weights, sigma, trials, .. } = options.clone();
+        check_aside(&Loss::Objective, &[weights, sigma, trials])?;
         let names = Interpreter::shared().names(&program)?;
         let inputs = bind_series(&names, table, &run)?;
         let declared = names.schema.parameters.iter().map(|p| &p.name);

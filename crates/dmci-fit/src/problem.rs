@@ -1,7 +1,7 @@
 //! What is to be fitted: a program, its parameters, and the rows that it must predict.
 
 use crate::binding::{
-    Bound, bind_columns, check_program, find_column, groups, marks, noise, parameters, priors, with_procedure,
+    Bound, bind_columns, check_aside, check_program, find_column, groups, marks, noise, parameters, priors, with_procedure,
 };
 use crate::data::{Table, select};
 use crate::evaluate::Work;
@@ -120,6 +120,7 @@ impl Problem {
         let names = dmci::Interpreter::shared().names(&program)?;
         let targets: Vec<String> = target.split(',').map(|t| t.trim().to_string()).collect();
         let aside = [weights, sigma, trials];
+        check_aside(&loss, &aside)?;
         let mut bound = bind_columns(&names, table, &targets, &aside, &run)?;
         let mut outputs = targets.len();
         let mut walked = program.clone();

@@ -99,3 +99,19 @@ fn rows_of_a_series_are_held_out_at_its_end_or_not_at_all() {
         assert_eq!(code(&report), "E0708", "{refused}: {report}");
     }
 }
+
+#[test]
+fn columns_that_a_loss_does_not_read_are_refused() {
+    let (sigma, trials) = (|| Some("s".to_string()), || Some("k".to_string()));
+    for loss in [Loss::Mse, Loss::Mae, Loss::Poisson] {
+        let options = ProblemOptions { loss: loss.clone(), sigma: sigma(), ..ProblemOptions::default() };
+        assert_eq!(code(&problem(DECAY, "y", options).unwrap_err()), "E0813");
+        let options = ProblemOptions { loss, trials: trials(), ..ProblemOptions::default() };
+        assert_eq!(code(&problem(DECAY, "y", options).unwrap_err()), "E0813");
+    }
+    let weights = ProblemOptions { weights: sigma(), ..ProblemOptions::default() };
+    assert_eq!(code(&objective(WALK, None, weights).unwrap_err()), "E0813");
+    assert_eq!(Loss::meant(true, false), Loss::Gaussian);
+    assert_eq!(Loss::meant(false, true), Loss::Binomial);
+    assert_eq!(Loss::meant(false, false), Loss::Mse);
+}

@@ -104,9 +104,9 @@ pub struct DataArgs {
     /// Start where another fit ended
     #[arg(long, value_name = "FIT.json")]
     pub start_from: Option<PathBuf>,
-    /// What is made small
-    #[arg(long, value_name = "LOSS", default_value = "mse")]
-    pub loss: String,
+    /// What is made small: mse, or gaussian with --sigma and binomial with --trials, unless another one is named
+    #[arg(long, value_name = "LOSS")]
+    pub loss: Option<String>,
     /// The residual beyond which the huber loss is a line
     #[arg(long, value_name = "X", value_parser = quantity::positive)]
     pub huber: Option<f64>,

@@ -9,19 +9,27 @@ use dmci_fit::{Budget, FitOptions, Holdout, Loss, Method, Optimizer};
 /// More searches than this would fill the memory.
 const MAX_RESTARTS: u64 = 100_000;
 
-/// The loss of a name; a name that is none is a procedure of the program.
+/// The loss of a name; a name that is none is a procedure of the program. Without a name, the columns say it.
 pub fn loss(args: &DataArgs) -> Result<Loss, Report> {
-    let loss = Loss::named(&args.loss).unwrap_or_else(|| Loss::Procedure(args.loss.clone()));
-    match (loss, args.huber, args.df) {
-        (Loss::Huber(default), limit, None) => Ok(Loss::Huber(limit.unwrap_or(default))),
-        (Loss::StudentT(default), None, df) => Ok(Loss::StudentT(df.unwrap_or(default))),
-        (loss, None, None) => Ok(loss),
-        (loss, limit, _) => {
-            let option = if limit.is_some() { "--huber" } else { "--df" };
-            let message = format!("{option} does not belong to the {} loss", loss.name());
-            Err(output::usage_error(message, "remove it, or choose the loss that it belongs to"))
-        }
+    let loss = match &args.loss {
+        Some(name) => Loss::named(name).unwrap_or_else(|| Loss::Procedure(name.clone())),
+        None => Loss::meant(args.sigma.is_some(), args.trials.is_some()),
+    };
+    let given = [
+        ("--huber", args.huber.is_some(), matches!(loss, Loss::Huber(_))),
+        ("--df", args.df.is_some(), matches!(loss, Loss::StudentT(_))),
+        ("--sigma", args.sigma.is_some(), loss.uses_sigma()),
+        ("--trials", args.trials.is_some(), loss.uses_trials()),
+    ];
+    if let Some((option, ..)) = given.into_iter().find(|(_, given, used)| *given && !used) {
+        let message = format!("{option} does not belong to the {} loss", loss.name());
+        return Err(output::usage_error(message, "remove it, or choose the loss that it belongs to"));
     }
+    Ok(match loss {
+        Loss::Huber(usual) => Loss::Huber(args.huber.unwrap_or(usual)),
+        Loss::StudentT(usual) => Loss::StudentT(args.df.unwrap_or(usual)),
+        other => other,
+    })
 }
 
 /// What stands for a missing value.

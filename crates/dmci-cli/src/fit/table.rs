@@ -3,7 +3,7 @@
 use super::progress::time;
 use dmci::ParameterKind;
 use dmci_fit::plot::digits;
-use dmci_fit::{Direction, Fit, Intervals, Problem, Score, Stop, Verdict};
+use dmci_fit::{Direction, Fit, Intervals, Loss, Problem, Score, Stop, Verdict};
 
 /// Numbers of a table beyond which it is cut.
 const MOST_NUMBERS: usize = 40;
@@ -11,7 +11,12 @@ const MOST_NUMBERS: usize = 40;
 /// Parameters, scores, and why the fit ended.
 pub fn table(problem: &Problem, fit: &Fit) -> String {
     let mut text = parameters(fit);
-    let at_start = format!("loss {} (at the start {})", digits(fit.score.loss, 5), digits(fit.start_loss, 5));
+    let name = match &problem.loss {
+        Loss::Mse => "loss".to_string(),
+        Loss::Objective => "objective".to_string(),
+        other => format!("{} loss", other.name()),
+    };
+    let at_start = format!("{name} {} (at the start {})", digits(fit.score.loss, 5), digits(fit.start_loss, 5));
     let (fitted, held) = problem.row_counts();
     text += &format!("\n{at_start}{}, {}\n", scores(&fit.score), rows(fitted));
     match &fit.held_out {
