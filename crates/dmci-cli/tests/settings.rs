@@ -51,3 +51,12 @@ fn a_column_of_standard_deviations_or_trials_says_which_loss_is_meant() {
         assert!(ran.code == 2 && ran.stderr.contains("E0910"), "{}", ran.stderr);
     }
 }
+
+#[test]
+fn a_loss_that_is_not_finite_is_no_interruption() {
+    let space = space("settings-finite");
+    space.write("rows.csv", "x,y\n1,1e200\n2,2e200\n3,2.5e200\n");
+    space.write("line.scm", "(params (a free 1.0)) (* a x)");
+    let ran = fit(&space, "line.scm", "y", &[]);
+    assert!(ran.code == 1 && ran.stderr.contains("E0805") && ran.stderr.contains("rows 1, 2, 3"), "{}", ran.stderr);
+}

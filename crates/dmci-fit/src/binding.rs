@@ -285,6 +285,27 @@ pub fn bind_columns(
     })
 }
 
+/// Refuses targets that a loss of counts gives no probability to, whatever is predicted.
+pub fn check_counts(table: &Table, loss: &Loss, targets: &[String], bound: &Bound) -> Result<(), Report> {
+    if !matches!(loss, Loss::Poisson | Loss::NegativeBinomial | Loss::Binomial) {
+        return Ok(());
+    }
+    for (name, target) in targets.iter().zip(&bound.targets) {
+        let most = |row: usize| if loss.uses_trials() { bound.trials[row] } else { f64::INFINITY };
+        let is_wrong = |&row: &usize| target[row] < 0.0 || target[row] > most(row);
+        let Some(row) = (0..table.rows).find(is_wrong) else { continue };
+        let expected = match target[row] < 0.0 {
+            true => "0 or more".to_string(),
+            false => format!("at most the {} trials of the row", most(row)),
+        };
+        let place = format!("{}: row {} of column {name}", table.name, row + 1);
+        let message = format!("{place} must be {expected} for the {} loss, got {}", loss.name(), target[row]);
+        let help = "correct the field, remove the row, or take another loss";
+        return Err(Report::of(*Diagnostic::error("E0706", message).help(help)));
+    }
+    Ok(())
+}
+
 /// The columns that an objective program reads, whole.
 pub fn bind_series(names: &Names, table: &Table, run: &RunOptions) -> Result<Vec<(String, Column)>, Report> {
     let mut inputs = Vec::new();

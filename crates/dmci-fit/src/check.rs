@@ -1,7 +1,8 @@
-//! Whether a search can start: every row has a finite prediction with finite derivatives.
+//! Whether a search can start: every row has a finite prediction with finite derivatives, and so has the loss.
 
 use crate::data::select;
 use crate::evaluate::interruption;
+use crate::loss::Loss;
 use crate::problem::Problem;
 use dmci::{Batch, Column, Diagnostic, Report, Want};
 
@@ -21,7 +22,45 @@ impl Problem {
         if known.evaluation.is_finite() && known.predictions.iter().all(|y| y.is_finite()) {
             return Ok(());
         }
-        self.check_groups(Want::Gradients, |rows| rows)
+        self.check_groups(Want::Gradients, |rows| rows)?;
+        Err(self.why_not_finite(&known.predictions))
+    }
+
+    /// Why a loss is not finite although all predictions are.
+    fn why_not_finite(&self, predictions: &[f64]) -> Report {
+        let wrong = |message: String, help: &str| Report::of(*Diagnostic::error("E0805", message).help(help));
+        let (rows, targets, loss) = (&self.training, self.targets.len(), self.loss.name());
+        // What a program predicts for successes is their probability.
+        let trials = |cell: usize| if self.loss.uses_trials() { rows.trials[cell / targets] } else { 1.0 };
+        let bad = |&cell: &usize| {
+            let (row, prediction) = (cell / targets, predictions[cell] / trials(cell));
+            let set = self.layout.values(&self.start, rows.group[row]);
+            let term = self.weighted_term(rows, row, prediction, rows.target[cell], &set);
+            !(term.loss.is_finite() && term.by_prediction.is_finite())
+        };
+        let mut places: Vec<usize> = (0..predictions.len()).filter(bad).map(|cell| cell / targets).collect();
+        places.dedup();
+        let Some(cell) = (0..predictions.len()).find(bad).filter(|_| self.series.is_none()) else {
+            let message = "the loss or its derivative is not finite at the start, though that of every row is";
+            return wrong(message.into(), "numbers this large overflow: measure the target in larger units");
+        };
+        let (prediction, at) = (predictions[cell] / trials(cell), self.row_list(&places));
+        let expected = match self.loss {
+            Loss::Binomial => Some("a probability above 0 and below 1"),
+            Loss::Poisson | Loss::NegativeBinomial if prediction <= 0.0 => Some("a mean above 0"),
+            _ => None,
+        };
+        match expected {
+            Some(expected) => {
+                wrong(format!("the {loss} loss needs {expected}, got {prediction} at the start in {at}"), START_HELP)
+            }
+            None => {
+                let (name, target) = (&self.targets[cell % targets], rows.target[cell]);
+                let numbers = format!("first the prediction is {prediction:?} and {name} is {target:?}");
+                let message = format!("the {loss} loss is not finite at the start in {at}: {numbers}");
+                wrong(message, "numbers this large overflow: measure the target in larger units, or start nearer to it")
+            }
+        }
     }
 
     fn check_groups(&self, want: Want, choose: impl Fn(&[usize]) -> &[usize]) -> Result<(), Report> {

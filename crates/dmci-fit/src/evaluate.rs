@@ -286,21 +286,26 @@ impl Problem {
         let cells = values.chunks_exact(outputs).zip(rows.target.chunks_exact(outputs));
         for (row, (values, targets)) in cells.enumerate() {
             let set = &sets[rows.group[row] * n..][..n];
-            let weight = rows.weight[row];
             for (&prediction, &target) in values.iter().zip(targets) {
-                // What was not measured says nothing.
-                let term = if target.is_nan() {
-                    Term::default()
-                } else {
-                    let measured = Measured { target, sigma: rows.sigma[row], trials: rows.trials[row] };
-                    self.loss.term(prediction, measured, &self.noise, set)
-                };
-                terms.push(Term {
-                    loss: weight * term.loss,
-                    by_prediction: weight * term.by_prediction,
-                    by_noise: term.by_noise.map(|slope| weight * slope),
-                });
+                terms.push(self.weighted_term(rows, row, prediction, target, set));
             }
+        }
+    }
+
+    /// What the loss says about one prediction under a set of parameters.
+    #[inline]
+    pub(crate) fn weighted_term(&self, rows: &Rows, row: usize, prediction: f64, target: f64, set: &[f64]) -> Term {
+        // What was not measured says nothing.
+        if target.is_nan() {
+            return Term::default();
+        }
+        let measured = Measured { target, sigma: rows.sigma[row], trials: rows.trials[row] };
+        let term = self.loss.term(prediction, measured, &self.noise, set);
+        let weight = rows.weight[row];
+        Term {
+            loss: weight * term.loss,
+            by_prediction: weight * term.by_prediction,
+            by_noise: term.by_noise.map(|slope| weight * slope),
         }
     }
 

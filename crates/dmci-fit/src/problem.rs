@@ -1,7 +1,8 @@
 //! What is to be fitted: a program, its parameters, and the rows that it must predict.
 
 use crate::binding::{
-    Bound, bind_columns, check_aside, check_program, find_column, groups, marks, noise, parameters, priors, with_procedure,
+    Bound, bind_columns, check_aside, check_counts, check_program, find_column, groups, marks, noise, parameters,
+    priors, with_procedure,
 };
 use crate::data::{Table, select};
 use crate::evaluate::Work;
@@ -147,6 +148,7 @@ impl Problem {
         }
         let (noise, factor) = noise(&program, &loss, &names, (&parameters, &fixed), &layout, &known)?;
         bound.sigma.iter_mut().for_each(|s| *s *= factor);
+        check_counts(table, &loss, &targets, &bound)?;
         let start = group_starts(&program, &parameters, &layout)?;
         let priors = priors(&program, &loss, &parameters, &layout)?;
         let warnings = constant_target(table, &targets, &bound);

@@ -115,3 +115,32 @@ fn columns_that_a_loss_does_not_read_are_refused() {
     assert_eq!(Loss::meant(false, true), Loss::Binomial);
     assert_eq!(Loss::meant(false, false), Loss::Mse);
 }
+
+#[test]
+fn a_loss_that_is_not_finite_at_the_start_is_an_error_with_its_row() {
+    let refused = |program: &str, csv: &str, loss: Loss, trials: Option<&str>, (code, part): (&str, &str)| {
+        let options = ProblemOptions { loss, trials: trials.map(String::from), ..ProblemOptions::default() };
+        let table = Table::from_csv("data.csv", csv.as_bytes()).unwrap();
+        let problem = Problem::new(Program::new(program), &table, "y", options);
+        let report = problem.and_then(|p| run(&p, &FitOptions { more_restarts: 3, ..Default::default() })).unwrap_err();
+        assert_eq!(report.diagnostics[0].code, code, "{report}");
+        assert!(report.diagnostics[0].message.contains(part), "{report}");
+    };
+    let (line, below) = ("(params (a free 1.0)) (* a x)", "(params (a free -1.0)) (* a x)");
+    let huge = "x,y\n1,1.0\n2,2e200\n3,2.5e200\n";
+    for loss in [Loss::Mse, Loss::Sse] {
+        refused(line, huge, loss, None, ("E0805", "in rows 2, 3: first the prediction is 2.0 and y is 2e200"));
+    }
+    // No square overflows, but their sum does.
+    let large = format!("x,y\n{}", "1,1.3e154\n".repeat(30));
+    refused(line, &large, Loss::Sse, None, ("E0805", "though that of every row is"));
+    let counts = "x,y,n\n1,1,4\n2,3,4\n3,2,4\n";
+    let negative = ("E0706", "row 2 of column y must be 0 or more for the poisson loss, got -3");
+    refused(line, &counts.replace(",3,", ",-3,"), Loss::Poisson, None, negative);
+    let many = ("E0706", "row 2 of column y must be at most the 4 trials of the row for the binomial loss, got 5");
+    refused(line, &counts.replace(",3,", ",5,"), Loss::Binomial, Some("n"), many);
+    let above = ("E0805", "the binomial loss needs a probability from 0 to 1, got 2 at the start in rows 2, 3");
+    refused(line, counts, Loss::Binomial, Some("n"), above);
+    let mean = ("E0805", "the poisson loss needs a mean of 0 or more, got -1 at the start in rows 1, 2, 3");
+    refused(below, counts, Loss::Poisson, None, mean);
+}
