@@ -94,7 +94,8 @@ pub fn fit(
         choice => choice?,
     };
     let influence = vec![false; problem.layout.raws];
-    let mut plan = Plan { problem, options, choice: &choice, start_loss: f64::NAN, influence };
+    let start_loss = if choice.is_none() { f64::NAN } else { problem.known(problem.start())?.evaluation.loss };
+    let mut plan = Plan { problem, options, choice: &choice, start_loss, influence };
     let mut stages: Vec<Population> = Vec::new();
     if let Some(bytes) = options.resume.as_ref().filter(|_| !choice.is_none()) {
         stages = resumed(bytes, &mut plan)?;
@@ -108,6 +109,8 @@ pub fn fit(
             let Stage { optimizer, restarts, from_best, .. } = choice.stages[stages.len()].clone();
             let best = if from_best { best_point(&stages) } else { None };
             let base = best.unwrap_or_else(|| problem.start().to_vec());
+            // No more searches than can start.
+            let restarts = restarts.min(left(options, &stages));
             stages.push(Population::new(optimizer, &base, restarts, options.seed));
         }
         ended = run_stage(&mut stages, &mut plan, began, observe);
@@ -174,11 +177,8 @@ fn run_stage(
     let (problem, options) = (plan.problem, plan.options);
     let last = stages.len() - 1;
     while stages[last].running() > 0 {
-        let Plan { start_loss, influence, .. } = &mut *plan;
-        let done = stages[last].round(problem, &options.budget, &mut |found| {
-            if start_loss.is_nan() {
-                *start_loss = found.loss;
-            }
+        let (influence, left) = (&mut plan.influence, left(options, stages));
+        let done = stages[last].round_within(problem, &options.budget, left, &mut |found| {
             let count = influence.len();
             for (k, seen) in influence.iter_mut().enumerate().filter(|(_, seen)| !**seen) {
                 // Where the fit is exact, the gradient is zero in any case.
@@ -186,17 +186,17 @@ fn run_stage(
                 *seen = found.gradient.get(k).into_iter().chain(of_residuals).any(|d| *d != 0.0);
             }
         });
-        if done.is_err() {
+        let Ok(all) = done else {
             stages[last].stop(Stop::Interrupted);
             return true;
-        }
+        };
         if plan.choice.stages[last].race {
             stages[last].end_race();
         }
         let evaluations = stages.iter().map(Population::evaluations).sum();
         let used_up = if options.time.is_some_and(|limit| began.elapsed() >= limit) {
             Some(Stop::Time)
-        } else if options.evaluations.is_some_and(|limit| evaluations >= limit) {
+        } else if !all || options.evaluations.is_some_and(|limit| evaluations >= limit) {
             Some(Stop::Evaluations)
         } else {
             None
@@ -208,6 +208,13 @@ fn run_stage(
         }
     }
     false
+}
+
+/// How many points may still be evaluated.
+fn left(options: &FitOptions, stages: &[Population]) -> usize {
+    let used: usize = stages.iter().map(Population::evaluations).sum();
+    // The start is a result in any case.
+    options.evaluations.map_or(usize::MAX, |limit| limit.max(1).saturating_sub(used))
 }
 
 fn progress<'a>(stages: &'a [Population], plan: &'a Plan<'a>, evaluations: usize) -> Progress<'a> {

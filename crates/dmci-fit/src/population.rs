@@ -76,6 +76,17 @@ impl Population {
         budget: &Budget,
         see: &mut dyn FnMut(&Evaluation),
     ) -> Result<(), Report> {
+        self.round_within(problem, budget, usize::MAX, see).map(|_| ())
+    }
+
+    /// The same for as many of them as so many points are enough for; whether they were for all.
+    pub(crate) fn round_within(
+        &mut self,
+        problem: &Problem,
+        budget: &Budget,
+        most: usize,
+        see: &mut dyn FnMut(&Evaluation),
+    ) -> Result<bool, Report> {
         let before = self.members.clone_if_random(&self.optimizer);
         let Round { running, points, answers } = &mut self.round;
         running.clear();
@@ -86,8 +97,23 @@ impl Population {
             running.push((i, points.len() - first));
         }
         let need = self.optimizer.need();
-        if !problem.answer_from_memory(points.all(), need, answers)
-            && let Err(report) = problem.evaluate_on_paths(points.all(), &problem.training, need, answers)
+        let mut count = points.len();
+        let mut all = true;
+        while let Some(&(i, own)) = running.last().filter(|_| count > most) {
+            // Who cannot be answered has not asked.
+            if let Some(before) = &before {
+                self.members[i] = before[i].clone();
+            }
+            count -= own;
+            running.pop();
+            all = false;
+        }
+        if running.is_empty() {
+            return Ok(all);
+        }
+        let asked = points.part(0, count);
+        if !problem.answer_from_memory(asked, need, answers)
+            && let Err(report) = problem.evaluate_on_paths(asked, &problem.training, need, answers)
         {
             // What was asked is forgotten, so that a later run asks the same again.
             if let Some(before) = before {
@@ -104,7 +130,7 @@ impl Population {
             member.tell(points.part(first, count), found, &self.optimizer, budget);
             first += count;
         }
-        Ok(())
+        Ok(all)
     }
 }
 

@@ -144,3 +144,29 @@ fn a_loss_that_is_not_finite_at_the_start_is_an_error_with_its_row() {
     let mean = ("E0805", "the poisson loss needs a mean of 0 or more, got -1 at the start in rows 1, 2, 3");
     refused(below, counts, Loss::Poisson, None, mean);
 }
+
+#[test]
+fn all_searches_together_keep_to_the_number_of_evaluations() {
+    let problem = problem(DECAY, "y", ProblemOptions::default()).unwrap();
+    for name in Optimizer::NAMES {
+        for (restarts, limit) in [(1, 1), (1, 10), (1000, 10), (7, 25)] {
+            let options = FitOptions { more_restarts: restarts - 1, evaluations: Some(limit), ..by(name) };
+            let fit = run(&problem, &options).unwrap();
+            assert!((1..=limit).contains(&fit.evaluations()), "{name} took {} of {limit}", fit.evaluations());
+            assert!(fit.restarts.len() <= limit && !fit.was_interrupted(), "{name}: {:?}", fit.restarts);
+            assert!(fit.score.loss <= fit.start_loss);
+        }
+    }
+    let options = FitOptions { method: Method::Auto, more_restarts: 999, evaluations: Some(10), ..Default::default() };
+    assert_eq!(run(&problem, &options).unwrap().evaluations(), 10);
+}
+
+#[test]
+fn the_loss_at_the_start_is_that_of_the_starts_of_the_schema() {
+    let problem = problem(DECAY, "y", ProblemOptions::default()).unwrap();
+    let start = problem.evaluate(&[problem.start().to_vec()], Need::Loss).unwrap()[0].loss;
+    for name in Optimizer::NAMES {
+        let fit = run(&problem, &FitOptions { more_restarts: 5, evaluations: Some(50), ..by(name) }).unwrap();
+        assert_eq!(fit.start_loss.to_bits(), start.to_bits(), "{name}");
+    }
+}
