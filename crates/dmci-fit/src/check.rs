@@ -44,7 +44,7 @@ impl Problem {
             let message = "the loss or its derivative is not finite at the start, though that of every row is";
             return wrong(message.into(), "numbers this large overflow: measure the target in larger units");
         };
-        let (prediction, at) = (predictions[cell] / trials(cell), self.row_list(&places));
+        let (prediction, at) = (predictions[cell] / trials(cell), self.row_list(&places, None));
         let expected = match self.loss {
             Loss::Binomial => Some("a probability above 0 and below 1"),
             Loss::Poisson | Loss::NegativeBinomial if prediction <= 0.0 => Some("a mean above 0"),
@@ -69,24 +69,25 @@ impl Problem {
             if rows.is_empty() {
                 continue;
             }
-            let rows = choose(&rows);
+            let (rows, all) = (choose(&rows), rows.len());
             let values = self.layout.values(&self.start, group);
             let columns: Vec<Column> = self.training.columns.iter().map(|c| select(c, rows)).collect();
             let batch = self.model.evaluate(&values, &columns, want)?;
-            self.check_failures(&batch, rows)?;
-            self.check_finite(&batch, rows)?;
+            let tried = (rows.len() < all).then_some(rows.len());
+            self.check_failures(&batch, rows, tried)?;
+            self.check_finite(&batch, rows, tried)?;
         }
         Ok(())
     }
 
-    fn check_failures(&self, batch: &Batch, rows: &[usize]) -> Result<(), Report> {
+    fn check_failures(&self, batch: &Batch, rows: &[usize], tried: Option<usize>) -> Result<(), Report> {
         if let Some(interrupted) = interruption(batch) {
             return Err(interrupted);
         }
         if let Some((_, failure)) = batch.failures.first() {
             let rows: Vec<usize> = batch.failures.iter().map(|f| rows[f.0]).collect();
-            let error =
-                Diagnostic::error("E0804", format!("the program fails at the start in {}", self.row_list(&rows)));
+            let message = format!("the program fails at the start in {}", self.row_list(&rows, tried));
+            let error = Diagnostic::error("E0804", message);
             let help = "repair the program, remove the rows, or start elsewhere with --set; below is the first failure";
             let mut report = Report::of(*error.help(help));
             report.append(failure.report.clone());
@@ -95,14 +96,14 @@ impl Problem {
         Ok(())
     }
 
-    fn check_finite(&self, batch: &Batch, rows: &[usize]) -> Result<(), Report> {
+    fn check_finite(&self, batch: &Batch, rows: &[usize], tried: Option<usize>) -> Result<(), Report> {
         let (n, outputs) = (self.layout.values, self.outputs);
         let bad = |cell: &usize| !batch.values[*cell].is_finite();
         if let Some(cell) = (0..batch.values.len()).find(bad) {
             let mut places: Vec<usize> = (0..batch.values.len()).filter(bad).map(|c| rows[c / outputs]).collect();
             places.dedup();
-            let message =
-                format!("the prediction is {} at the start in {}", batch.values[cell], self.row_list(&places));
+            let value = batch.values[cell];
+            let message = format!("the prediction is {value} at the start in {}", self.row_list(&places, tried));
             return Err(Report::of(*Diagnostic::error("E0805", message).help(START_HELP)));
         }
         if let Some(i) = batch.gradients.iter().position(|g| !g.is_finite()) {
@@ -111,7 +112,8 @@ impl Problem {
             let bad = |c: &usize| !batch.gradients[c * n + j].is_finite();
             let mut places: Vec<usize> = (0..batch.values.len()).filter(bad).map(|c| rows[c / outputs]).collect();
             places.dedup();
-            let message = format!("the derivative by {name} is not finite at the start in {}", self.row_list(&places));
+            let rows = self.row_list(&places, tried);
+            let message = format!("the derivative by {name} is not finite at the start in {rows}");
             return Err(Report::of(*Diagnostic::error("E0805", message).help(START_HELP)));
         }
         Ok(())
@@ -122,8 +124,8 @@ impl Problem {
         self.parameters.iter().flat_map(|p| p.number_names()).collect()
     }
 
-    /// Rows of the training set as a reader of the table counts them: from 1.
-    fn row_list(&self, rows: &[usize]) -> String {
+    /// Rows of the training set as a reader of the table counts them: from 1. If not all were tried, how many were.
+    fn row_list(&self, rows: &[usize], tried: Option<usize>) -> String {
         if self.series.is_some() {
             let names: Vec<&str> =
                 rows.iter().take(5).filter_map(|&r| self.groups.get(r)).map(String::as_str).collect();
@@ -131,6 +133,7 @@ impl Problem {
         }
         let numbers: Vec<String> = rows.iter().take(5).map(|&r| (self.training.indices[r] + 1).to_string()).collect();
         let more = if rows.len() > 5 { format!(" and {} more", rows.len() - 5) } else { String::new() };
-        format!("row{} {}{more}", if rows.len() == 1 { "" } else { "s" }, numbers.join(", "))
+        let tried = tried.map_or(String::new(), |count| format!(" of the {count} rows that were tried first"));
+        format!("row{} {}{more}{tried}", if rows.len() == 1 { "" } else { "s" }, numbers.join(", "))
     }
 }

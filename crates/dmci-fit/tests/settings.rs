@@ -170,3 +170,20 @@ fn the_loss_at_the_start_is_that_of_the_starts_of_the_schema() {
         assert_eq!(fit.start_loss.to_bits(), start.to_bits(), "{name}");
     }
 }
+
+#[test]
+fn rows_that_fail_are_counted_right() {
+    let refused = |program: &str| {
+        let problem = problem(program, "y", ProblemOptions::default()).unwrap();
+        run(&problem, &FitOptions::default()).unwrap_err().diagnostics[0].message.clone()
+    };
+    let first = "in rows 1, 2, 3, 4, 5 and 15 more of the 20 rows that were tried first";
+    for (program, part) in [
+        ("(params (a free 1.0)) (* a (car t))", first),
+        ("(params (a free -1.0)) (log (* a (+ 1 t)))", first),
+        ("(params (a free 1.0)) (if (= t 0.0) a (* a (car t)))", "in rows 2, 3, 4, 5, 6 and 18 more"),
+    ] {
+        let message = refused(program);
+        assert!(message.ends_with(part), "{message}");
+    }
+}
