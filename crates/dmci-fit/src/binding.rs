@@ -258,7 +258,9 @@ pub fn bind_columns(
         }
         inputs.push(input(table, column)?);
     }
-    some_read(table, &inputs)?;
+    if inputs.is_empty() {
+        inputs.push(constant_input(names, table, targets, run)?);
+    }
     let [weight, sigma, trials] = aside;
     let positive = |name: &Option<String>, zero: bool| match name {
         Some(name) => not_negative(table, find_column(table, name)?, zero),
@@ -328,6 +330,25 @@ fn input(table: &Table, column: &TableColumn) -> Result<(String, Column), Report
         numbers(table, column)?;
     }
     Ok((column.name.clone(), column.values.clone()))
+}
+
+/// What a program that reads no column is run over, and does not read either: the numbers of the rows. Such a program
+/// predicts the same for every row, as the model that others are compared with does. An error if it has names that
+/// may be meant for columns.
+fn constant_input(
+    names: &Names,
+    table: &Table,
+    targets: &[String],
+    run: &RunOptions,
+) -> Result<(String, Column), Report> {
+    let is_given = |name: &String| run.bindings.iter().any(|(n, _)| n == name) || names.schema.find(name).is_some();
+    let is_column = |name: &String| !is_given(name) && !targets.contains(name);
+    if names.unbound.as_ref().is_none_or(|unbound| unbound.iter().any(is_column)) {
+        some_read(table, &[])?;
+    }
+    let is_free = |name: &String| !names.mentioned.contains(name) && !is_given(name);
+    let name = ["row", "row-number", "%row"].map(String::from).into_iter().find(is_free).unwrap_or("%%row".into());
+    Ok((name, Column::Reals((1..=table.rows).map(|row| row as f64).collect())))
 }
 
 /// An error if the program reads no column.

@@ -29,7 +29,7 @@ pub fn to_json(problem: &Problem, options: &FitOptions, fit: &Fit) -> Json {
             "file": problem.data,
             "hash": problem.fingerprint(),
             "targets": problem.targets,
-            "inputs": problem.inputs,
+            "inputs": if problem.is_constant { &[] } else { &problem.inputs[..] },
             "groups": problem.groups,
             "rows": fitted,
             "held_out": held_out,

@@ -125,6 +125,7 @@ impl Problem {
             priors,
             data_hash: table.hash(),
             outputs: 1,
+            is_constant: false,
             noise: Noise::default(),
             start,
             model,

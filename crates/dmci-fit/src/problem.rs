@@ -105,6 +105,8 @@ pub struct Problem {
     /// Numbers that the model gives for a row: the predictions, and behind them the loss if a procedure
     /// of the program computes it.
     pub(crate) outputs: usize,
+    /// The program reads no column: its input is there for the sake of the rows.
+    pub(crate) is_constant: bool,
     pub(crate) noise: Noise,
     pub(crate) start: Vec<f64>,
     pub(crate) cancel: Cancel,
@@ -123,6 +125,7 @@ impl Problem {
         let aside = [weights, sigma, trials];
         check_aside(&loss, &aside)?;
         let mut bound = bind_columns(&names, table, &targets, &aside, &run)?;
+        let is_constant = bound.inputs.iter().all(|(name, _)| !names.mentioned.contains(name));
         let mut outputs = targets.len();
         let mut walked = program.clone();
         if let Loss::Procedure(name) = &loss {
@@ -178,6 +181,7 @@ impl Problem {
             data: table.name.clone(),
             data_hash: table.hash(),
             outputs,
+            is_constant,
             targets,
             training: rows(fitted),
             held_out: rows(held),

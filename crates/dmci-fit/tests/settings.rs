@@ -187,3 +187,20 @@ fn rows_that_fail_are_counted_right() {
         assert!(message.ends_with(part), "{message}");
     }
 }
+
+#[test]
+fn a_constant_is_a_model_too() {
+    let constant = |program: &str| problem(program, "y", ProblemOptions::default());
+    let problem = constant("(params (mu free 0.0)) mu").unwrap();
+    let fit = run(&problem, &FitOptions::default()).unwrap();
+    let mean = problem.training.target.iter().sum::<f64>() / 24.0;
+    assert!((fit.parameters[0].value - mean).abs() < 1e-12 && fit.score.r2.unwrap().abs() < 1e-12);
+    let spread = problem.training.target.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>();
+    let error = fit.parameters[0].numbers[0].sureness.unwrap().error.unwrap();
+    assert!((error - (spread / 23.0 / 24.0).sqrt()).abs() < 1e-9, "{error}");
+    let json = dmci_fit::to_json(&problem, &FitOptions::default(), &fit);
+    assert_eq!(json["data"]["inputs"], serde_json::json!([]));
+    assert_eq!(code(&constant("(params (mu free 0.0)) (* mu speed)").unwrap_err()), "E0703");
+    assert_eq!(code(&constant("(params (mu free 0.0)) (* mu y)").unwrap_err()), "E0301");
+    assert_eq!(code(&objective("(params (mu free 0.0)) (square mu)", None, Default::default()).unwrap_err()), "E0703");
+}
