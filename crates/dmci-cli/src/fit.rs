@@ -53,7 +53,9 @@ fn run(args: &Arguments) -> Result<u8, Report> {
         output::print_json(&json);
     } else {
         if !args.quiet {
-            output::print(&format!("{}\n{}", table::table(&problem, &fit), chart(&picture)));
+            // An objective that says nothing about a target leaves nothing to draw.
+            let chart = if picture.points.is_empty() { String::new() } else { format!("\n{}", chart(&picture)) };
+            output::print(&format!("{}{chart}", table::table(&problem, &fit)));
         }
         if !fit.warnings.diagnostics.is_empty() {
             output::print_report(&fit.warnings);
@@ -117,6 +119,10 @@ fn check_outputs(args: &Arguments) -> Result<(), Report> {
         let message = format!("a plot is an .svg or .png file, got --plot {}", path.display());
         let help = format!("write --plot {}", path.with_extension("svg").display());
         return Err(output::usage_error(message, help));
+    }
+    if args.plot.is_some() && args.data.objective && args.data.target.is_none() {
+        let message = "a plot shows what is predicted beside a target, and there is no --target";
+        return Err(output::usage_error(message, "name the column that the result yhat predicts, or remove --plot"));
     }
     let inputs = [args.program.file.as_deref(), Some(args.data.data.as_path())];
     let outputs = [

@@ -60,3 +60,15 @@ fn a_loss_that_is_not_finite_is_no_interruption() {
     let ran = fit(&space, "line.scm", "y", &[]);
     assert!(ran.code == 1 && ran.stderr.contains("E0805") && ran.stderr.contains("rows 1, 2, 3"), "{}", ran.stderr);
 }
+
+#[test]
+fn an_objective_without_a_target_has_no_chart() {
+    let space = space("settings-chart");
+    space.write("own.scm", "(params (a free 1.0)) (square (- a (ref y 0)))");
+    let args = ["fit", "own.scm", "--data", "rows.csv", "--objective"];
+    let ran = dmci(&args, "", space.path());
+    assert!(ran.code == 0 && !ran.stdout.contains("o data"), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("\nobjective ") && ran.stdout.ends_with(" s\n"), "{}", ran.stdout);
+    let ran = dmci(&[&args[..], &["--plot", "own.svg"]].concat(), "", space.path());
+    assert!(ran.code == 2 && ran.stderr.contains("E0910"), "{}", ran.stderr);
+}
