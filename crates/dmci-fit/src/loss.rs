@@ -15,7 +15,8 @@ pub enum Loss {
     Mae,
     /// The mean of squares halved up to this residual, and of a line beyond.
     Huber(f64),
-    /// Normal noise, with a standard deviation from a column or a parameter.
+    /// Normal noise, with a standard deviation from a column or a parameter. If it is known, it is half of chi-square:
+    /// a sum of squares, without the logarithms that do not depend on parameters; criteria count them.
     Gaussian,
     /// Student's noise with so many degrees of freedom: some rows may be far off.
     StudentT(f64),
