@@ -72,3 +72,15 @@ fn an_objective_without_a_target_has_no_chart() {
     let ran = dmci(&[&args[..], &["--plot", "own.svg"]].concat(), "", space.path());
     assert!(ran.code == 2 && ran.stderr.contains("E0910"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_number_at_its_bound_is_said_to_be() {
+    let space = space("settings-bound");
+    let program = "(params (a positive 1.0) (b (bounded 0 0.3) 0.1) (c free 0.0)) (+ c (* a (exp (- (* b t)))))";
+    space.write("bounded.scm", program);
+    let ran = fit(&space, "bounded.scm", "y", &[]);
+    let line = ran.stdout.lines().find(|l| l.starts_with("b ")).unwrap();
+    assert!(line.ends_with("  at its bound"), "{}", ran.stdout);
+    let json = json(&space, "bounded.scm", "y", &[]);
+    assert_eq!([&json["parameters"]["a"]["at_bound"], &json["parameters"]["b"]["at_bound"]], [false, true]);
+}

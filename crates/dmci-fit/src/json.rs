@@ -105,6 +105,7 @@ fn fields(n: &Number, fixed: bool, entry: &mut Map<String, Json>) {
     let interval = n.sureness.and_then(|s| s.interval).map(|(low, high)| json!([number(low), number(high)]));
     entry.insert("interval".into(), json!(interval));
     entry.insert("identifiable".into(), json!(n.sureness.map(|s| s.verdict.name())));
+    entry.insert("at_bound".into(), json!(n.at_bound));
 }
 
 fn uncertainty(problem: &Problem, fit: &Fit, u: &Uncertainty) -> Json {

@@ -8,7 +8,7 @@ use crate::problem::{Problem, Rows};
 use crate::resample::{Bootstrap, Intervals};
 use crate::score::{Criteria, Score};
 use crate::search::{Need, Stop};
-use crate::uncertainty::{Sureness, Uncertainty, uncertainty};
+use crate::uncertainty::{Sureness, Uncertainty, Verdict, uncertainty};
 use dmci::{Diagnostic, Report};
 use std::time::Duration;
 
@@ -23,6 +23,8 @@ pub struct Number {
     pub value: f64,
     /// How sure it is; none if that is not known.
     pub sureness: Option<Sureness>,
+    /// Whether it lies at a bound of its kind, beyond which the loss would fall further.
+    pub at_bound: bool,
 }
 
 /// A parameter after a fit.
@@ -216,15 +218,16 @@ fn fitted(problem: &Problem, raw: &[f64], uncertainty: Option<&Uncertainty>, cho
     let mut list = Vec::new();
     for (parameter, block) in problem.parameters.iter().zip(&problem.layout.blocks) {
         let count = block.transform.values() * if block.per_group { problem.layout.groups } else { 1 };
-        let numbers: Vec<Number> = (at..at + count)
-            .map(|k| Number {
-                name: names[k].clone(),
-                // The start as it is written, and not what is left of it after a way to raw space and back.
-                start: parameter.starts[(k - at) % parameter.starts.len()],
-                value: values[k],
-                sureness: uncertainty.filter(|_| !choice.without_derivative.contains(&names[k])).map(|u| u.numbers[k]),
-            })
-            .collect();
+        let number = |k: usize| {
+            // The start as it is written, and not what is left of it after a way to raw space and back.
+            let (start, value) = (parameter.starts[(k - at) % parameter.starts.len()], values[k]);
+            let known = uncertainty.filter(|_| !choice.without_derivative.contains(&names[k]));
+            let sureness = known.map(|u| u.numbers[k]);
+            let vague = sureness.map(|s| s.verdict != Verdict::Identifiable);
+            let at_bound = block.transform.is_at_bound(value, start, vague);
+            Number { name: names[k].clone(), start, value, sureness, at_bound }
+        };
+        let numbers: Vec<Number> = (at..at + count).map(number).collect();
         debug_assert_eq!(starts.len(), values.len());
         at += count;
         list.push(Fitted {
@@ -238,7 +241,7 @@ fn fitted(problem: &Problem, raw: &[f64], uncertainty: Option<&Uncertainty>, cho
     }
     list.extend(problem.fixed.iter().map(|p| {
         let numbers = p.number_names().into_iter().zip(&p.starts);
-        let number = |(name, &x): (String, &f64)| Number { name, start: x, value: x, sureness: None };
+        let number = |(name, &x): (String, &f64)| Number { name, start: x, value: x, sureness: None, at_bound: false };
         Fitted {
             name: p.name.clone(),
             kind: p.shown_kind(),

@@ -40,6 +40,23 @@ impl Transform {
         (!bent).then_some(self.scale)
     }
 
+    /// Whether a number lies so near to a bound of its kind that it would go beyond if it could. A bound of 0 alone is
+    /// far from small numbers on their own scale, so that there it takes more, above all if nothing is known of how
+    /// `vague` the number is.
+    pub fn is_at_bound(self, value: f64, start: f64, vague: Option<bool>) -> bool {
+        let room = match self.kind {
+            ParameterKind::Positive => {
+                let usual = if vague.is_some() { 1e-4 } else { 1e-8 };
+                1e-3 * value / (usual * start.min(self.scale))
+            }
+            ParameterKind::Unit => value.min(self.scale - value) / self.scale,
+            ParameterKind::SignedUnit => 0.5 * (self.scale - value.abs()) / self.scale,
+            ParameterKind::Bounded(low, high) => (value - low).min(high - value) / (high - low),
+            _ => return false,
+        };
+        room < 1e-3 && vague != Some(false)
+    }
+
     /// Appends the numbers that raw ones stand for.
     pub fn values_into(self, raw: &[f64], values: &mut Vec<f64>) {
         match self.kind {

@@ -204,3 +204,32 @@ fn a_constant_is_a_model_too() {
     assert_eq!(code(&constant("(params (mu free 0.0)) (* mu y)").unwrap_err()), "E0301");
     assert_eq!(code(&objective("(params (mu free 0.0)) (square mu)", None, Default::default()).unwrap_err()), "E0703");
 }
+
+#[test]
+fn a_number_at_its_bound_is_told_from_one_that_is_vague_or_small() {
+    let found = |kind: &str, loss: Loss| {
+        let program = DECAY.replace("(b positive 0.1)", &format!("(b {kind})"));
+        let problem = problem(&program, "y", ProblemOptions { loss, ..ProblemOptions::default() }).unwrap();
+        let fit = run(&problem, &FitOptions::default()).unwrap();
+        let numbers: Vec<bool> = fit.parameters.iter().map(|p| p.numbers[0].at_bound).collect();
+        (numbers, fit.parameters[1].value)
+    };
+    // The data decay with 0.8.
+    for loss in [Loss::Mse, Loss::Huber(1.0)] {
+        for kind in ["(bounded 0 0.3) 0.1", "(bounded 1.2 3) 1.5", "unit 0.1 0.4"] {
+            let (at_bound, value) = found(kind, loss.clone());
+            assert_eq!(at_bound, [false, true, false], "{kind}: {value}");
+        }
+        for kind in ["(bounded 0 1) 0.1", "unit 0.1", "positive 0.1", "free 0.1"] {
+            assert_eq!(found(kind, loss.clone()).0, [false; 3], "{kind}");
+        }
+    }
+    // What falls cannot grow; and a small number is no bound if the data decide it.
+    let grows = problem("(params (a positive 1.0) (c free 1.0)) (+ c (* a t))", "y", Default::default()).unwrap();
+    assert!(run(&grows, &FitOptions::default()).unwrap().parameters[0].numbers[0].at_bound);
+    let table = Table::from_csv("small.csv", b"x,y\n1e6,1.1\n2e6,1.9\n3e6,3.2\n4e6,3.9\n" as &[u8]).unwrap();
+    let program = Program::new("(params (a positive 1.0)) (* a x)");
+    let small = Problem::new(program, &table, "y", Default::default()).unwrap();
+    let fit = run(&small, &FitOptions::default()).unwrap();
+    assert!((fit.parameters[0].value - 1e-6).abs() < 1e-7 && !fit.parameters[0].numbers[0].at_bound);
+}
