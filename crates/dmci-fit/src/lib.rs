@@ -62,7 +62,7 @@ pub use objective::{Series, numbers, results_of};
 pub use points::{Asked, Points};
 pub use population::Population;
 pub use problem::{Problem, ProblemOptions, Rows};
-pub use resample::{Bootstrap, Intervals, bootstrap, profile};
+pub use resample::{Bootstrap, Intervals, LEAST_SAMPLES, bootstrap, profile};
 pub use result::{Fit, Fitted, Number, RestartResult, with_starts};
 pub use score::{Criteria, Score};
 pub use search::{AdamOptions, Evaluation, Need, Optimizer, Stop};

@@ -208,6 +208,9 @@ fn search(problem: &Problem, start: &[f64], evaluate: &Evaluate) -> Result<Membe
     Ok(member)
 }
 
+/// Fewer fits to rows drawn anew say nothing about the ends of an interval.
+pub const LEAST_SAMPLES: usize = 20;
+
 /// Fits to rows drawn anew.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bootstrap {
@@ -227,6 +230,11 @@ pub fn bootstrap(
     seed: u64,
     go_on: &dyn Fn(usize) -> bool,
 ) -> Result<(), Report> {
+    if samples < LEAST_SAMPLES {
+        let message = format!("expected at least {LEAST_SAMPLES} fits to rows drawn anew, got {samples}");
+        let help = "errors and intervals are the spread of such fits: 200 are usual";
+        return Err(Report::of(*Diagnostic::error("E0812", message).help(help)));
+    }
     let units = problem.training.len();
     if units < 2 {
         let message = "there is only one series, so that none can be drawn anew";

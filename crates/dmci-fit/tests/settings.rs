@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used)]
 
 use dmci::{Program, Report};
-use dmci_fit::{Choice, Fit, FitOptions, Holdout, Loss, Method, Need, Optimizer, Problem, ProblemOptions, Table, fit};
+use dmci_fit::{
+    Choice, Fit, FitOptions, Holdout, LEAST_SAMPLES, Loss, Method, Need, Optimizer, Problem, ProblemOptions, Table,
+    bootstrap, fit,
+};
 use std::ops::ControlFlow;
 
 const DECAY: &str = "(params (a positive 1.0) (b positive 0.1) (c free 0.0)) (+ c (* a (exp (- (* b t)))))";
@@ -232,4 +235,14 @@ fn a_number_at_its_bound_is_told_from_one_that_is_vague_or_small() {
     let small = Problem::new(program, &table, "y", Default::default()).unwrap();
     let fit = run(&small, &FitOptions::default()).unwrap();
     assert!((fit.parameters[0].value - 1e-6).abs() < 1e-7 && !fit.parameters[0].numbers[0].at_bound);
+}
+
+#[test]
+fn a_few_resampled_fits_say_nothing() {
+    let problem = problem(DECAY, "y", ProblemOptions::default()).unwrap();
+    let mut found = run(&problem, &FitOptions::default()).unwrap();
+    for samples in [0, 1, LEAST_SAMPLES - 1] {
+        assert_eq!(code(&bootstrap(&problem, &mut found, samples, 0, &|_| true).unwrap_err()), "E0812");
+    }
+    bootstrap(&problem, &mut found, LEAST_SAMPLES, 0, &|_| true).unwrap();
 }

@@ -54,7 +54,7 @@ pub struct Fit {
     /// curvature, or profile: each interval by fits of all other parameters
     #[arg(long, value_name = "HOW", default_value = "curvature", value_parser = ["curvature", "profile"])]
     pub intervals: String,
-    /// Errors and intervals by N fits to rows drawn anew, with repetition
+    /// Errors and intervals by N fits, 20 or more, to rows drawn anew, with repetition
     #[arg(long, value_name = "N", value_parser = quantity::count, conflicts_with = "intervals")]
     pub bootstrap: Option<u64>,
     /// Write the program with its fitted starts or literals

@@ -4,7 +4,7 @@ use crate::args::fit::{DataArgs, Fit as Arguments, SearchArgs};
 use crate::output;
 use dmci::Report;
 use dmci_fit::search::{CmaOptions, DifferentialOptions, EvolutionOptions, SamplingOptions};
-use dmci_fit::{Budget, FitOptions, Holdout, Loss, Method, Optimizer};
+use dmci_fit::{Budget, FitOptions, Holdout, LEAST_SAMPLES, Loss, Method, Optimizer};
 
 /// More searches than this would fill the memory.
 const MAX_RESTARTS: u64 = 100_000;
@@ -55,6 +55,10 @@ pub fn fit_options(args: &Arguments) -> Result<FitOptions, Report> {
     if search.restarts > MAX_RESTARTS {
         let message = format!("expected at most {MAX_RESTARTS} restarts, got {}", search.restarts);
         return Err(output::usage_error(message, "use several seeds, one after the other"));
+    }
+    if let Some(samples) = args.bootstrap.filter(|n| *n < LEAST_SAMPLES as u64) {
+        let message = format!("expected at least --bootstrap {LEAST_SAMPLES}, got {samples}");
+        return Err(output::usage_error(message, "errors and intervals are the spread of such fits: 200 are usual"));
     }
     let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
     Ok(FitOptions {
