@@ -43,6 +43,8 @@ pub struct Choice {
     /// Why these.
     pub reason: String,
     portfolio: bool,
+    /// Every second stage ends what the one before began.
+    paired: bool,
     /// Numbers, by name, that change the loss but have no derivative.
     pub without_derivative: Vec<String>,
 }
@@ -52,6 +54,9 @@ const MOST_FOR_MATRICES: usize = 300;
 
 /// Above this many an approximate Hessian forgets too much to be better than momentum.
 const MOST_FOR_LBFGS: usize = 20_000;
+
+/// Above this many a search without derivatives takes too long to end another one.
+const MOST_FOR_KINKS: usize = 30;
 
 /// Points at which derivatives are looked at.
 const PROBES: usize = 6;
@@ -67,6 +72,7 @@ impl Choice {
             stages,
             reason: reason.to_string(),
             portfolio: false,
+            paired: false,
             without_derivative: Vec::new(),
         };
         let smooth = || {
@@ -126,6 +132,13 @@ impl Choice {
                 };
                 // The second is run only if the first does not end well.
                 let rescue = Stage { race: options.more_restarts == 0, ..stage(careful, restarts.max(RESCUE)) };
+                if problem.loss == Loss::Mae && problem.layout.raws <= MOST_FOR_KINKS {
+                    // The minimum lies where residuals are 0, and there gradients say nothing about a step.
+                    let end = || polish(Optimizer::Cma(CmaOptions { width: 0.1, ..CmaOptions::default() }));
+                    let reason = "absolute residuals have kinks, so that lbfgs comes near and cma to the end";
+                    let stages = vec![stage(smooth, restarts), end(), rescue, end()];
+                    return Ok(Choice { paired: true, ..choice(stages, reason) });
+                }
                 let stages = vec![stage(smooth, restarts), rescue];
                 Ok(choice(stages, reason))
             }
@@ -142,6 +155,7 @@ impl Choice {
             stages: vec![Stage { optimizer, restarts: 1, from_best: false, race: false }],
             reason: UNKNOWN.to_string(),
             portfolio: false,
+            paired: false,
             without_derivative: Vec::new(),
         }
     }
@@ -165,6 +179,9 @@ impl Choice {
         }
         if !self.without_derivative.is_empty() {
             return true;
+        }
+        if self.paired && done.len() % 2 == 1 {
+            return last.best().is_none_or(|m| !matches!(m.stopped, Some(Stop::Exact | Stop::Target)));
         }
         // More searches help one that could not move, or that lost its way.
         last.best().is_none_or(|m| m.stopped == Some(Stop::Stuck) || is_lost(problem, m))

@@ -4,8 +4,8 @@
 
 use dmci::{Program, Report};
 use dmci_fit::{
-    Choice, Fit, FitOptions, Holdout, LEAST_SAMPLES, Loss, Method, Need, Optimizer, Problem, ProblemOptions, Table,
-    bootstrap, fit,
+    Budget, Choice, Fit, FitOptions, Holdout, LEAST_SAMPLES, Loss, Method, Need, Optimizer, Problem, ProblemOptions,
+    Stop, Table, bootstrap, fit,
 };
 use std::ops::ControlFlow;
 
@@ -142,9 +142,9 @@ fn a_loss_that_is_not_finite_at_the_start_is_an_error_with_its_row() {
     refused(line, &counts.replace(",3,", ",-3,"), Loss::Poisson, None, negative);
     let many = ("E0706", "row 2 of column y must be at most the 4 trials of the row for the binomial loss, got 5");
     refused(line, &counts.replace(",3,", ",5,"), Loss::Binomial, Some("n"), many);
-    let above = ("E0805", "the binomial loss needs a probability from 0 to 1, got 2 at the start in rows 2, 3");
+    let above = ("E0805", "loss needs a probability above 0 and below 1, got 1 at the start in rows 1, 2, 3");
     refused(line, counts, Loss::Binomial, Some("n"), above);
-    let mean = ("E0805", "the poisson loss needs a mean of 0 or more, got -1 at the start in rows 1, 2, 3");
+    let mean = ("E0805", "the poisson loss needs a mean above 0, got -1 at the start in rows 1, 2, 3");
     refused(below, counts, Loss::Poisson, None, mean);
 }
 
@@ -245,4 +245,22 @@ fn a_few_resampled_fits_say_nothing() {
         assert_eq!(code(&bootstrap(&problem, &mut found, samples, 0, &|_| true).unwrap_err()), "E0812");
     }
     bootstrap(&problem, &mut found, LEAST_SAMPLES, 0, &|_| true).unwrap();
+}
+
+#[test]
+fn absolute_residuals_are_fitted_to_their_minimum() {
+    let options = ProblemOptions { loss: Loss::Mae, ..ProblemOptions::default() };
+    let problem = problem(DECAY, "y", options).unwrap();
+    let found = run(&problem, &FitOptions::default()).unwrap();
+    let alone = run(&problem, &by("lbfgs")).unwrap();
+    let long = FitOptions { more_restarts: 7, ..by("cma") };
+    let best = run(&problem, &long).unwrap().score.loss;
+    assert!(found.score.loss <= best * (1.0 + 1e-7), "{} {best} {}", found.score.loss, alone.score.loss);
+    // As many residuals are 0 as there are numbers to fit.
+    let zeros = found.predictions.iter().zip(&problem.training.target).filter(|(p, y)| (*p - *y).abs() < 1e-6).count();
+    assert_eq!(zeros, 3, "{} {}", found.score.loss, alone.score.loss);
+    // What is good enough is left as it is.
+    let budget = Budget { target: Some(2.0 * best), ..Budget::default() };
+    let enough = run(&problem, &FitOptions { budget, ..FitOptions::default() }).unwrap();
+    assert_eq!((enough.restarts.len(), enough.best_restart().stopped), (1, Stop::Target));
 }
