@@ -126,8 +126,12 @@ pub fn problem(
         run.bindings = bindings(start.cast()?)?;
     }
     let cancel = run.cancel.clone();
-    let loss: String = setting(settings, "loss")?.unwrap_or("mse".into());
-    let loss = match Loss::named(&loss).unwrap_or(Loss::Procedure(loss)) {
+    let (sigma, trials): (Option<String>, Option<String>) = (setting(settings, "sigma")?, setting(settings, "trials")?);
+    let loss = match setting::<String>(settings, "loss")? {
+        Some(name) => Loss::named(&name).unwrap_or(Loss::Procedure(name)),
+        None => Loss::meant(sigma.is_some(), trials.is_some()),
+    };
+    let loss = match loss {
         Loss::Huber(usual) => Loss::Huber(setting(settings, "huber")?.unwrap_or(usual)),
         Loss::StudentT(usual) => Loss::StudentT(setting(settings, "df")?.unwrap_or(usual)),
         other => other,
@@ -144,8 +148,8 @@ pub fn problem(
         holdout,
         loss,
         weights: setting(settings, "weights")?,
-        sigma: setting(settings, "sigma")?,
-        trials: setting(settings, "trials")?,
+        sigma,
+        trials,
         group: setting(settings, "group")?,
         only: setting(settings, "only")?,
     };

@@ -175,3 +175,13 @@ def test_samples():
     read = samples.to_arviz()
     assert float(read.posterior["mu"].mean()) == pytest.approx(y.mean(), abs=0.2)
     assert float(arviz.rhat(read)["mu"]) < 1.1
+
+
+def test_standard_deviations_weigh_rows_without_a_word_about_the_loss():
+    y, s = np.array([1.0, 2.0, 4.0]), np.array([0.1, 0.2, 1.0])
+    model = Model("(params (mu free 0.0)) mu")
+    fit = model.fit({"y": y, "s": s}, target="y", sigma="s", progress=False)
+    assert fit.params["mu"] == pytest.approx(np.sum(y / s**2) / np.sum(1 / s**2), rel=1e-9)
+    assert fit.errors["mu"] == pytest.approx(1 / np.sqrt(np.sum(1 / s**2)), rel=1e-6)
+    with pytest.raises(dmci.Error):
+        model.fit({"y": y, "s": s}, target="y", sigma="s", loss="mse", progress=False)

@@ -322,7 +322,7 @@ class Model:
         *,
         restarts: int = 1,
         holdout: Union[None, float, str] = None,
-        loss: str = "mse",
+        loss: Optional[str] = None,
         callback: Optional[Callable[[Progress], Any]] = None,
         progress: Optional[bool] = None,
         **settings: Any,
@@ -331,7 +331,8 @@ class Model:
 
         ``target`` is the column that the program predicts (several with commas). ``holdout`` is a share of the rows,
         or ``"tail:0.3"``, ``"column:NAME"``, ``"fold:2/5"``. The ``callback`` is asked after every round; if it gives
-        true, the fit ends. Ctrl-C ends it too, and the best so far is the result. More settings: ``epochs``, ``seed``,
+        true, the fit ends. Ctrl-C ends it too, and the best so far is the result. The ``loss`` is ``"mse"`` if none is
+        named, ``"gaussian"`` with ``sigma``, ``"binomial"`` with ``trials``. More settings: ``epochs``, ``seed``,
         ``start`` (a dictionary), ``only`` (names), ``weights``, ``sigma``, ``trials`` (columns or arrays),
         ``objective=True`` (the program's value is the loss), ``group``, ``missing=True`` (NaN is no value),
         ``time_limit`` (seconds), ``max_evals``, ``stop_at`` (a loss), ``rate``, ``population``, ``huber``, ``df``.
