@@ -220,6 +220,19 @@ def test_sympy(case):
     compare(call, model, rows, unknown, theta, case)
 
 
+@pytest.mark.parametrize("language", ["numpy", "jax", "torch"])
+def test_a_real_where_the_data_had_integers_is_an_unknown_path(language):
+    if language != "numpy":
+        pytest.importorskip(language)
+    if language == "jax":
+        pytest.importorskip("jax").config.update("jax_enable_x64", True)
+    model = Model("(* k (/ n 2))", params={"k": 1.0})
+    space = loaded(model.export(language, {"n": [5, 6]}))
+    value, known = space["value"]([1.0], [np.array([5.0, 6.0, 2.5, 1e30, np.nan, np.inf])])
+    assert np.asarray(known).tolist() == [True, True, False, False, False, False]
+    np.testing.assert_array_equal(np.asarray(value), [2.5, 3.0] + [np.nan] * 4)
+
+
 def test_sympy_of_a_loop_is_unrolled():
     sympy = pytest.importorskip("sympy")
     model = Model("(let loop ((i 0) (s x)) (if (= i 3) s (loop (+ i 1) (* a s))))", params={"a": 2.0})

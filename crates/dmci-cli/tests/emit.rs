@@ -11,6 +11,21 @@ use support::{Workspace, dmci};
 const MODEL: &str = "(params (a positive 2.0) (b free 0.5))
 (let loop ((i 0) (s x)) (if (> s 100.0) (* b (+ s i)) (loop (+ i 1) (* (+ 1.0 (* a a)) s))))";
 
+/// What main.c prints, compiled together with a source; nothing if there is no compiler.
+fn compiled(folder: &Workspace, source: &str) -> Option<String> {
+    let compiled = Command::new("cc")
+        .args(["-std=c99", "-Wall", "-Wno-unused", "-Werror", "-o", "main", "main.c", source, "-lm"])
+        .current_dir(folder.path())
+        .status();
+    let Ok(status) = compiled else {
+        eprintln!("skipped: there is no C compiler");
+        return None;
+    };
+    assert!(status.success());
+    let output = Command::new(folder.path().join("main")).output().unwrap();
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
 #[test]
 fn every_language_has_a_source() {
     let folder = Workspace::new("emit-all");
@@ -49,18 +64,8 @@ int main(void) {
     );
     let ran = dmci(&["emit", "model.scm", "--to", "c", "--data", "rows.csv", "--out", "model.c"], "", folder.path());
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    let compiled = Command::new("cc")
-        .args(["-std=c99", "-Wall", "-Wno-unused", "-Werror", "-o", "main", "main.c", "model.c", "-lm"])
-        .current_dir(folder.path())
-        .status();
-    let Ok(status) = compiled else {
-        eprintln!("skipped: there is no C compiler");
-        return;
-    };
-    assert!(status.success());
-    let output = Command::new(folder.path().join("main")).output().unwrap();
-    let found: Vec<f64> =
-        String::from_utf8(output.stdout).unwrap().split_whitespace().map(|w| w.parse().unwrap()).collect();
+    let Some(text) = compiled(&folder, "model.c") else { return };
+    let found: Vec<f64> = text.split_whitespace().map(|w| w.parse().unwrap()).collect();
     // At a point that no row had: the same loop by hand.
     let (a, b, mut s, mut i, mut ds) = (0.7f64, 0.5, 1.25, 0.0, 0.0);
     while s <= 100.0 {
@@ -71,6 +76,44 @@ int main(void) {
     for (x, y) in found.iter().zip([0.0, b * (s + i), b * ds, s + i]) {
         assert!((x - y).abs() <= 1e-12 * y.abs(), "{found:?}");
     }
+}
+
+#[test]
+fn a_real_where_the_data_had_integers_is_an_unknown_path() {
+    let folder = Workspace::new("emit-integers");
+    folder.write("n.csv", "n\n5\n6\n");
+    folder.write(
+        "main.c",
+        "#include <math.h>
+#include <stdio.h>
+int q(const double *, const double *, double *);
+int q_grad(const double *, const double *, double *, double *);
+int main(void) {
+    const double n[] = {5, 6, -7, 2.5, 1e30, -INFINITY, NAN}, k[] = {1};
+    double v, w, g;
+    for (int i = 0; i < 7; i++) {
+        int status = q(k, n + i, &v), same = q_grad(k, n + i, &w, &g);
+        printf(\"%d %d \", status, same);
+        if (isnan(v) && isnan(w) && isnan(g)) printf(\"nan\\n\"); else printf(\"%g %g %g\\n\", v, w, g);
+    }
+    return 0;
+}
+",
+    );
+    let emit = |to: &str| {
+        let program = ["emit", "-e", "(* k (/ n 2))", "--set", "k=1.0", "--wrt", "k", "--name", "q", "--data", "n.csv"];
+        let ran = dmci(&[&program[..], &["--to", to]].concat(), "", folder.path());
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{to}");
+        ran.stdout
+    };
+    let source = emit("c");
+    assert!(source.contains(" * inputs: [0] n (integer)\n"), "{source}");
+    for to in ["numpy", "jax", "torch"] {
+        assert!(emit(to).contains("Integers in the data, and here: n.\n"), "{to}");
+    }
+    folder.write("q.c", source);
+    let Some(text) = compiled(&folder, "q.c") else { return };
+    assert_eq!(text, "0 0 2.5 2.5 2.5\n0 0 3 3 3\n0 0 -3.5 -3.5 -3.5\n1 1 nan\n1 1 nan\n1 1 nan\n1 1 nan\n");
 }
 
 #[test]

@@ -24,7 +24,8 @@ pub fn source(values: &Routes, gradients: &Routes, signature: &Signature) -> Str
         }
     }
     let mut lines = Lines::default();
-    head(&mut lines, signature, &name);
+    let integers = values.integers();
+    head(&mut lines, signature, &name, &integers);
     for (helper, text) in HELPERS {
         if used.contains(helper) || *helper == "history" && body_uses_history(values, gradients) {
             lines.line(text);
@@ -33,7 +34,8 @@ pub fn source(values: &Routes, gradients: &Routes, signature: &Signature) -> Str
     }
     let (params, inputs, outputs) = (signature.params.len(), signature.inputs.len(), signature.outputs);
     let all = outputs * (1 + params);
-    let text = lines.text() + &body.text();
+    let (check, begins) = exact(&integers);
+    let text = lines.text() + &body.text() + &check;
     let gather = format!(
         "    double in[{size}];
     int i, status;
@@ -46,7 +48,7 @@ pub fn source(values: &Routes, gradients: &Routes, signature: &Signature) -> Str
 int {name}(const double *params, const double *inputs, double *value)
 {{
 {gather}
-    status = value_0(in, value);
+    status = {begins}value_0(in, value);
     if (status)
         for (i = 0; i < {outputs}; i++) value[i] = NAN;
     return status;
@@ -56,7 +58,7 @@ int {name}_grad(const double *params, const double *inputs, double *value, doubl
 {{
     double out[{all}];
 {gather}
-    status = grad_0(in, out);
+    status = {begins}grad_0(in, out);
     for (i = 0; i < {outputs}; i++) value[i] = status ? NAN : out[i];
     for (i = 0; i < {slopes}; i++) gradient[i] = status ? NAN : out[{outputs} + i];
     return status;
@@ -67,17 +69,36 @@ int {name}_grad(const double *params, const double *inputs, double *value, doubl
     )
 }
 
-fn head(lines: &mut Lines, signature: &Signature, name: &str) {
-    let list = |names: &[String]| {
-        let parts: Vec<String> = names.iter().enumerate().map(|(i, n)| format!("[{i}] {}", quoted(n))).collect();
+/// A function that says whether all leaves that are integers have one, and how a call asks it; nothing if there are
+/// none. Other numbers cannot be what they were when the paths were recorded.
+fn exact(integers: &[usize]) -> (String, &'static str) {
+    if integers.is_empty() {
+        return (String::new(), "");
+    }
+    let limit = dmci_ops::INT_LIMIT;
+    let tests: Vec<String> =
+        integers.iter().map(|i| format!("fabs(in[{i}]) < {limit}.0 && trunc(in[{i}]) == in[{i}]")).collect();
+    let text = format!(
+        "\nstatic int exact(const double *in)\n{{\n    return {};\n}}\n",
+        tests.join("\n        && ")
+    );
+    (text, "!exact(in) ? 1 : ")
+}
+
+fn head(lines: &mut Lines, signature: &Signature, name: &str, integers: &[usize]) {
+    let params = signature.params.len();
+    let list = |names: &[String], first: usize| {
+        let kind = |i: usize| if integers.contains(&(first + i)) { " (integer)" } else { "" };
+        let part = |(i, n): (usize, &String)| format!("[{i}] {}{}", quoted(n), kind(i));
+        let parts: Vec<String> = names.iter().enumerate().map(part).collect();
         if parts.is_empty() { "none".to_string() } else { parts.join(", ") }
     };
     let (n, outputs) = (signature.params.len(), signature.outputs);
     lines.line(format!("/* {}: values and derivatives, exported by dmci. C99.", quoted(&signature.name)));
     lines.line(" *");
     lines.line(format!(" * int {name}(params, inputs, value), int {name}_grad(params, inputs, value, gradient)"));
-    lines.line(format!(" * params: {}", list(&signature.params)));
-    lines.line(format!(" * inputs: {}", list(&signature.inputs)));
+    lines.line(format!(" * params: {}", list(&signature.params, 0)));
+    lines.line(format!(" * inputs: {}", list(&signature.inputs, params)));
     lines.line(format!(" * value: {outputs} number(s); gradient: {outputs} x {n}, by the params"));
     lines.line(" *");
     lines
@@ -85,7 +106,13 @@ fn head(lines: &mut Lines, signature: &Signature, name: &str) {
     lines.line(
         " * this path, 3 if there is no memory: then value and gradient are NaN. Link with -lm; do not compile with",
     );
-    lines.line(" * -ffast-math. */");
+    lines.line(" * -ffast-math.");
+    if !integers.is_empty() {
+        lines.line(" *");
+        lines.line(" * An (integer) is what the data had there: a number with a fraction, or of 2^47 or more, takes a path that");
+        lines.line(" * was never recorded. Export with a real in the data, 5.0 instead of 5, for a function of reals.");
+    }
+    lines.line(" */");
     lines.line("#include <math.h>");
     lines.line("#include <stdint.h>");
     lines.line("#include <stdlib.h>");

@@ -14,6 +14,7 @@ mod scalar;
 mod sympy;
 
 use dmci::{Diagnostic, KnownPath, Model, Report, Want};
+use dmci_ops::Type;
 use scalar::Code;
 
 /// A language to write in.
@@ -98,6 +99,12 @@ impl Routes {
             routes.push(Route { code, next: path.next, failure: path.failure });
         }
         Ok(Routes(routes))
+    }
+
+    /// The leaves that are exact integers.
+    fn integers(&self) -> Vec<usize> {
+        let leaves = self.0.first().map_or(&[] as &[Type], |route| &route.code.leaves);
+        (0..leaves.len()).filter(|&i| leaves[i] == Type::Int).collect()
     }
 }
 

@@ -45,7 +45,7 @@ pub fn source(values: &Routes, gradients: &Routes, signature: &Signature, dialec
         }
     }
     let mut lines = Lines::default();
-    head(&mut lines, signature, dialect);
+    head(&mut lines, signature, dialect, &values.integers());
     let kind = |ty: &Type| match ty {
         Type::Real => "\"real\", ",
         Type::Int => "\"int\", ",
@@ -57,7 +57,7 @@ pub fn source(values: &Routes, gradients: &Routes, signature: &Signature, dialec
     lines.text() + &body.text() + &tail(signature, dialect)
 }
 
-fn head(lines: &mut Lines, signature: &Signature, dialect: Dialect) {
+fn head(lines: &mut Lines, signature: &Signature, dialect: Dialect, integers: &[usize]) {
     lines.line(format!("\"\"\"{}: values and derivatives, exported by dmci.", quoted(&signature.name)));
     lines.line("");
     lines.line(
@@ -71,6 +71,14 @@ fn head(lines: &mut Lines, signature: &Signature, dialect: Dialect) {
             lines.line("Loops of gradients remember max_rounds rounds; where a lane needs more, known is false.")
         }
         Dialect::Torch => lines.line("value is differentiable by autograd too."),
+    }
+    let names: Vec<&String> = signature.params.iter().chain(&signature.inputs).collect();
+    let exact: Vec<String> = integers.iter().filter_map(|&i| names.get(i)).map(|n| quoted(n)).collect();
+    if !exact.is_empty() {
+        lines.line("");
+        lines.line(format!("Integers in the data, and here: {}.", exact.join(", ")));
+        lines.line("A number with a fraction, or of 2^47 or more, takes a path that was never recorded. Export with a real in");
+        lines.line("the data, 5.0 instead of 5, for a function of reals.");
     }
     lines.line("\"\"\"");
     lines.line("");

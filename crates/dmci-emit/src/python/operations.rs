@@ -114,8 +114,15 @@ def _leaves(params, inputs, xp):
     if len(params) != len(PARAMETERS) or len(inputs) != len(INPUTS):
         raise ValueError(f\"expected {len(PARAMETERS)} parameters and {len(INPUTS)} inputs\")
     leaves = [xp.asarray(x) for x in (*params, *inputs)]
-    leaves = [x * 1.0 if kind == \"real\" else x for x, kind in zip(leaves, _KINDS)]
     lanes = xp.ones(numpy.broadcast_shapes(*(x.shape for x in leaves)), dtype=bool)
+    for i, kind in enumerate(_KINDS):
+        if kind == \"real\":
+            leaves[i] = leaves[i] * 1.0
+        elif kind == \"int\":
+            number = leaves[i] * 1.0
+            exact = xp.logical_and(xp.abs(number) < 2.0**47, xp.trunc(number) == number)
+            leaves[i] = xp.where(exact, leaves[i], 0).astype(int)
+            lanes = xp.logical_and(lanes, exact)
     return leaves, lanes"
         }
         Dialect::Jax => {
@@ -138,9 +145,17 @@ def _nan(on):
 def _leaves(params, inputs, max_rounds):
     if len(params) != len(PARAMETERS) or len(inputs) != len(INPUTS):
         raise ValueError(f\"expected {len(PARAMETERS)} parameters and {len(INPUTS)} inputs\")
-    kinds = {\"real\": jnp.result_type(float), \"int\": jnp.result_type(int), \"bool\": jnp.bool_}
-    leaves = [jnp.asarray(x, dtype=kinds[kind]) for x, kind in zip((*params, *inputs), _KINDS)]
+    leaves = [jnp.asarray(x) for x in (*params, *inputs)]
     lanes = jnp.ones(jnp.broadcast_shapes(*(x.shape for x in leaves)), dtype=bool)
+    kinds = {\"real\": jnp.result_type(float), \"int\": jnp.result_type(int), \"bool\": jnp.bool_}
+    for i, kind in enumerate(_KINDS):
+        if kind == \"int\":
+            most = min(2.0**47, 2.0 ** (jnp.iinfo(kinds[kind]).bits - 1))
+            number = leaves[i] * 1.0
+            exact = jnp.logical_and(jnp.abs(number) < most, jnp.trunc(number) == number)
+            leaves[i] = jnp.where(exact, leaves[i], 0)
+            lanes = jnp.logical_and(lanes, exact)
+        leaves[i] = leaves[i].astype(kinds[kind])
     return leaves, lanes"
         }
         Dialect::Torch => {
@@ -164,10 +179,18 @@ def _leaves(params, inputs, max_rounds):
     if len(params) != len(PARAMETERS) or len(inputs) != len(INPUTS):
         raise ValueError(f\"expected {len(PARAMETERS)} parameters and {len(INPUTS)} inputs\")
     kinds = {\"real\": torch.float64, \"int\": torch.int64, \"bool\": torch.bool}
-    leaves = [torch.as_tensor(x).to(kinds[kind]) for x, kind in zip((*params, *inputs), _KINDS)]
+    leaves = [torch.as_tensor(x) for x in (*params, *inputs)]
     shape = torch.broadcast_shapes(*(x.shape for x in leaves))
     device = leaves[0].device if leaves else None
-    return leaves, torch.ones(shape, dtype=torch.bool, device=device)"
+    lanes = torch.ones(shape, dtype=torch.bool, device=device)
+    for i, kind in enumerate(_KINDS):
+        if kind == \"int\":
+            number = leaves[i].to(torch.float64)
+            exact = torch.logical_and(torch.abs(number) < 2.0**47, torch.trunc(number) == number)
+            leaves[i] = torch.where(exact, leaves[i], torch.zeros_like(leaves[i]))
+            lanes = torch.logical_and(lanes, exact)
+        leaves[i] = leaves[i].to(kinds[kind])
+    return leaves, lanes"
         }
     }
 }
