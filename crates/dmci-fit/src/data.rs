@@ -69,11 +69,18 @@ impl Table {
     }
 
     /// Reads a text as a format says.
-    pub fn from_text(name: &str, input: impl Read, format: &Format) -> Result<Table, Report> {
+    pub fn from_text(name: &str, mut input: impl Read, format: &Format) -> Result<Table, Report> {
         let wrong = |message: String, help: &str| {
             Report::of(*Diagnostic::error("E0702", format!("{name}: {message}")).help(help))
         };
-        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).delimiter(format.delimiter).from_reader(input);
+        let mut bytes = Vec::new();
+        input.read_to_end(&mut bytes).map_err(|e| wrong(format!("it cannot be read: {e}"), "check the file"))?;
+        if let Some(row) = unclosed(&bytes, format.delimiter) {
+            let message = format!("a quoted field is never closed, in {}", place(row));
+            return Err(wrong(message, "close it with a \", or remove the \" that opens it"));
+        }
+        let mut reader =
+            csv::ReaderBuilder::new().trim(csv::Trim::All).delimiter(format.delimiter).from_reader(&bytes[..]);
         let headers = reader.headers().map_err(|e| wrong(explain(&e, 0), UTF8_HELP))?.clone();
         if let (1, Some(only)) = (headers.len(), headers.get(0)) {
             for (separator, name) in [(';', "semicolons"), ('\t', "tabs")] {
@@ -218,9 +225,44 @@ fn integer(field: &str) -> Option<Datum> {
 
 const UTF8_HELP: &str = "save it as UTF-8";
 
-/// What the reader has to say, in our words; rows are counted from 1 below the header line.
+/// A row in messages; rows are counted from 1 below the header line.
+fn place(row: usize) -> String {
+    if row == 0 { "the header line".into() } else { format!("row {row}") }
+}
+
+/// The row with a quoted field that the end of the text does not close. The reader would take all that follows for a
+/// part of the field.
+fn unclosed(text: &[u8], delimiter: u8) -> Option<usize> {
+    #[derive(PartialEq)]
+    enum At {
+        Record,
+        Field,
+        Plain,
+        Quoted,
+        Quote,
+    }
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let (mut at, mut row) = (At::Record, 0);
+    for &byte in text {
+        at = match (at, byte) {
+            (At::Quoted, b'"') => At::Quote,
+            (At::Quoted, _) | (At::Record | At::Field | At::Quote, b'"') => At::Quoted,
+            // Lines without anything are no rows.
+            (At::Record, b'\n' | b'\r') => At::Record,
+            (_, b'\n' | b'\r') => {
+                row += 1;
+                At::Record
+            }
+            (_, byte) if byte == delimiter => At::Field,
+            _ => At::Plain,
+        };
+    }
+    (at == At::Quoted).then_some(row)
+}
+
+/// What the reader has to say, in our words.
 fn explain(error: &csv::Error, row: usize) -> String {
-    let place = if row == 0 { "the header line".into() } else { format!("row {row}") };
+    let place = place(row);
     match error.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
             let fields = if *len == 1 { "field" } else { "fields" };
@@ -297,6 +339,18 @@ mod tests {
         let t = Table::from_bytes("t.csv", b"a,b\n1,\n2,x\n", &[String::new()]).unwrap();
         assert_eq!(t.column("b").unwrap().missing, [0]);
         assert_eq!(Table::from_bytes("t.csv", b"a,b\n1,\n", &["NA".into()]).unwrap_err().diagnostics.len(), 1);
+    }
+
+    #[test]
+    fn a_quoted_field_must_be_closed() {
+        let unclosed = |place: &str| format!("t.csv: a quoted field is never closed, in {place}");
+        assert_eq!(message(b"x,y\n1.0,2\n\n2.0,4\r\n3.0,\"6\n4.0,8\n5.0,10\n"), unclosed("row 3"));
+        assert_eq!(message(b"x,\"y\n1,2\n"), unclosed("the header line"));
+        assert_eq!(message(b"\xef\xbb\xbf\"x,y\n1,2\n"), unclosed("the header line"));
+        assert_eq!(message(b"x,y,z\n1,\"2\"\",3\n4,5,6\n"), unclosed("row 1"), "not: too few fields");
+        let t = table("x,y\n1,\"a\nb \"\"c\"\"\"\n2,5\" pipe\n");
+        let texts = ["a\nb \"c\"", "5\" pipe"].map(|t| Datum::String(t.into()));
+        assert_eq!(t.column("y").unwrap().values, Column::Data(texts.to_vec()));
     }
 
     #[test]

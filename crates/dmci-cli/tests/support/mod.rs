@@ -94,6 +94,7 @@ pub fn fixtures(space: &Workspace) {
     space.write("header.csv", "t,y\n");
     space.write("ragged.csv", "t,y\n0.0,1.0\n1.0\n");
     space.write("gap.csv", "t,y\n0.0,1.0\n,2.5\n");
+    space.write("quote.csv", "t,y\n0.0,1.0\n1.0,\"2.5\n2.0,3.0\n");
     space.write("twice.csv", "t,t,y\n0.0,1.0,2.0\n");
     space.write("latin.csv", b"t,y\n0.0,1.0\n1.0,\xb5\n");
     space.write("minus.csv", "t,w,y\n0.0,1.0,1.0\n1.0,-1.0,2.0\n");
