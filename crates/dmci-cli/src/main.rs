@@ -55,5 +55,5 @@ fn main() -> ExitCode {
         },
         Err(error) => output::usage(&error),
     };
-    ExitCode::from(code)
+    ExitCode::from(output::arrived(code))
 }

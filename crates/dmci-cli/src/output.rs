@@ -1,16 +1,33 @@
-//! What goes to the terminal. A reader that has gone away is no error.
+//! What goes to the terminal. A reader that has gone away is no error; output that cannot be written is one.
 
 use crate::args::Args;
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use dmci::{Diagnostic, Report};
 use serde_json::{Value as Json, json};
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind as IoErrorKind, IsTerminal, Write};
+use std::sync::OnceLock;
+
+/// Why standard output could not be written, for the end of the command.
+static LOST: OnceLock<String> = OnceLock::new();
 
 /// Prints text to standard output as it is.
 pub fn print(text: &str) {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != IoErrorKind::BrokenPipe => {
+            let _ = LOST.set(error.to_string());
+        }
+        _ => {}
+    }
+}
+
+/// The exit code of a command: what was printed must have arrived.
+pub fn arrived(code: u8) -> u8 {
+    let Some(why) = LOST.get() else { return code };
+    let error = Diagnostic::error("E0901", format!("cannot write to standard output: {why}"));
+    print_report(&Report::of(*error.help("send it to another file, or make room")));
+    code.max(1)
 }
 
 /// Prints text to standard output on lines of its own.

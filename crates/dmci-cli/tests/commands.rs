@@ -201,6 +201,22 @@ fn a_reader_that_goes_away_is_no_crash() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn output_that_cannot_be_written_is_an_error() {
+    let eval = ["eval", "-e", "(* 2.0 x)", "--data", "rows.csv"];
+    let fit = ["fit", "-e", "(params (a free 1.0)) (* a x)", "--data", "rows.csv", "--target", "y", "--json"];
+    let space = Workspace::new("full");
+    space.write("rows.csv", "x,y\n1.0,2.0\n2.0,4.5\n3.0,5.5\n");
+    for args in [&["run", "-e", "(+ 1 2)"][..], &["run", "--json", "-e", "(+ 1 2)"], &eval, &fit, &["--help"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = command(args, space.path()).stdout(full).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert!(stderr.contains("error[E0901]: cannot write to standard output: No space left"), "{args:?}: {stderr}");
+    }
+}
+
 /// The first program of each explanation causes the error that it explains.
 #[test]
 fn explanations_show_programs_that_cause_their_error() {
