@@ -116,6 +116,83 @@ int main(void) {
     assert_eq!(text, "0 0 2.5 2.5 2.5\n0 0 3 3 3\n0 0 -3.5 -3.5 -3.5\n1 1 nan\n1 1 nan\n1 1 nan\n1 1 nan\n");
 }
 
+/// Functions that C lacks, or has otherwise, at the edges of their domains: as `eval` computes them.
+#[test]
+fn special_values_in_c_are_those_of_dmci() {
+    let folder = Workspace::new("emit-special");
+    let edges =
+        ["0.0", "-0.0", "-1.0", "-2.0", "-2.5", "0.5", "-20.5", "1e-310", "-1e300", "1e300", "inf", "-inf", "nan"];
+    folder.write("rows.csv", format!("x\n{}\n", edges.join("\n")));
+    let numbers = edges.join(", ").replace("inf", "INFINITY").replace("nan", "NAN");
+    let texts = [
+        "(digamma (* a x))",
+        "(lgamma (* a x))",
+        "(gamma (* a x))",
+        "(relu (* a x))",
+        "(sigmoid (* a x))",
+        "(softplus (* a x))",
+        "(min (* a x) 0.0)",
+        "(min 0.0 (* a x))",
+        "(max (* a x) 0.0)",
+        "(max 0.0 (* a x))",
+    ];
+    let mut calls = String::new();
+    for (i, text) in texts.iter().enumerate() {
+        let name = format!("f{i}");
+        let args = ["-e", text, "--data", "rows.csv", "--set", "a=1.0"];
+        let emit = ["emit", "--to", "c", "--wrt", "a", "--name", &name, "--out", &format!("{name}.h")];
+        let ran = dmci(&[&emit[..], &args].concat(), "", folder.path());
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{text}");
+        // One file for all: what is static has the same names in each.
+        let words = ["value_", "grad_", "d_"];
+        let path = folder.path().join(format!("{name}.h"));
+        let source = std::fs::read_to_string(&path).unwrap();
+        let source = words.iter().fold(source, |s, w| s.replace(&format!(" {w}"), &format!(" {name}{w}")));
+        std::fs::write(path, source).unwrap();
+        calls += &format!("all(\"{name}\", {name}_grad);\n");
+    }
+    let includes: String = (0..texts.len()).map(|i| format!("#include \"f{i}.h\"\n")).collect();
+    folder.write(
+        "main.c",
+        format!(
+            "#include <stdio.h>
+{includes}
+static void all(const char *name, int f(const double *, const double *, double *, double *)) {{
+    const double x[] = {{{numbers}}}, a = 1;
+    for (unsigned i = 0; i < sizeof x / sizeof *x; i++) {{
+        double v, g;
+        int status = f(&a, x + i, &v, &g);
+        printf(\"%s %d %.17g %.17g\\n\", name, status, v, g);
+    }}
+}}
+int main(void) {{
+{calls}
+    return 0;
+}}
+"
+        ),
+    );
+    folder.write("empty.c", "");
+    let Some(found) = compiled(&folder, "empty.c") else { return };
+    let mut found = found.lines();
+    for text in texts {
+        let args = ["eval", "-e", text, "--data", "rows.csv", "--set", "a=1.0", "--grad"];
+        let ran = dmci(&args, "", folder.path());
+        for (edge, row) in edges.iter().zip(ran.stdout.lines().skip(1)) {
+            let words: Vec<&str> = found.next().unwrap().split_whitespace().collect();
+            let ours = row.split(',').map(|w| w.parse::<f64>().unwrap());
+            for (x, y) in words[2..].iter().map(|w| w.replace("-nan", "nan").parse::<f64>().unwrap()).zip(ours) {
+                let close =
+                    (x - y).abs() <= 1e-9 * y.abs() && (y != 0.0 || x.is_sign_negative() == y.is_sign_negative());
+                assert!(
+                    words[1] == "0" && (x == y && y.is_infinite() || x.is_nan() && y.is_nan() || close),
+                    "{text} at {edge}: {row}, C {words:?}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_exported_is_told() {
     let folder = Workspace::new("emit-errors");

@@ -78,10 +78,7 @@ fn exact(integers: &[usize]) -> (String, &'static str) {
     let limit = dmci_ops::INT_LIMIT;
     let tests: Vec<String> =
         integers.iter().map(|i| format!("fabs(in[{i}]) < {limit}.0 && trunc(in[{i}]) == in[{i}]")).collect();
-    let text = format!(
-        "\nstatic int exact(const double *in)\n{{\n    return {};\n}}\n",
-        tests.join("\n        && ")
-    );
+    let text = format!("\nstatic int exact(const double *in)\n{{\n    return {};\n}}\n", tests.join("\n        && "));
     (text, "!exact(in) ? 1 : ")
 }
 

@@ -77,7 +77,9 @@ fn head(lines: &mut Lines, signature: &Signature, dialect: Dialect, integers: &[
     if !exact.is_empty() {
         lines.line("");
         lines.line(format!("Integers in the data, and here: {}.", exact.join(", ")));
-        lines.line("A number with a fraction, or of 2^47 or more, takes a path that was never recorded. Export with a real in");
+        lines.line(
+            "A number with a fraction, or of 2^47 or more, takes a path that was never recorded. Export with a real in",
+        );
         lines.line("the data, 5.0 instead of 5, for a function of reals.");
     }
     lines.line("\"\"\"");

@@ -59,7 +59,7 @@ pub fn expression(op: Op, args: &[&str], used: &mut BTreeSet<&'static str>) -> S
         Op::Polygamma => own("polygamma"),
         Op::Sigmoid => own("sigmoid"),
         Op::Softplus => own("softplus"),
-        Op::Relu => format!("{a} < 0.0 ? 0.0 : {a}"),
+        Op::Relu => format!("{a} <= 0.0 ? 0.0 : {a}"),
         Op::Min => own("min"),
         Op::Max => own("max"),
         Op::Share => format!("{a} < {b} ? 1.0 : {a} > {b} ? 0.0 : {a} == {b} ? 0.5 : NAN"),
@@ -70,9 +70,10 @@ pub fn expression(op: Op, args: &[&str], used: &mut BTreeSet<&'static str>) -> S
         Op::Ceiling => call("ceil"),
         Op::Round => call("rint"),
         Op::Truncate => call("trunc"),
-        Op::Quotient => format!("rint(({a} - fmod({a}, {b})) / {b})"),
+        // There is no negative zero among results of these.
+        Op::Quotient => format!("rint(({a} - fmod({a}, {b})) / {b}) + 0.0"),
         Op::FloorQuotient => own("floor_quotient"),
-        Op::Remainder => call("fmod"),
+        Op::Remainder => format!("{} + 0.0", call("fmod")),
         Op::Modulo => own("modulo"),
         Op::Lt | Op::IntLt => infix("<"),
         Op::Le | Op::IntLe => infix("<="),
@@ -115,14 +116,14 @@ pub const HELPERS: &[(&str, &str)] = &[
 }",
     ),
     ("softplus", "static double d_softplus(double x) { return (x > 0.0 ? x : 0.0) + log1p(exp(-fabs(x))); }"),
-    ("min", "static double d_min(double x, double y) { return isnan(x) || x < y ? x : y; }"),
-    ("max", "static double d_max(double x, double y) { return isnan(x) || x > y ? x : y; }"),
+    ("min", "static double d_min(double x, double y) { return isnan(x) || x < y || (x == y && signbit(x)) ? x : y; }"),
+    ("max", "static double d_max(double x, double y) { return isnan(x) || x > y || (x == y && !signbit(x)) ? x : y; }"),
     (
         "modulo",
         "static double d_modulo(double x, double y)
 {
     const double r = fmod(x, y);
-    return r != 0.0 && (r < 0.0) != (y < 0.0) ? r + y : r;
+    return r != 0.0 && (r < 0.0) != (y < 0.0) ? r + y : r + 0.0;
 }",
     ),
     (
@@ -130,24 +131,31 @@ pub const HELPERS: &[(&str, &str)] = &[
         "static double d_floor_quotient(double x, double y)
 {
     const double r = fmod(x, y), q = rint((x - r) / y);
-    return r != 0.0 && (r < 0.0) != (y < 0.0) ? q - 1.0 : q;
+    return r != 0.0 && (r < 0.0) != (y < 0.0) ? q - 1.0 : q + 0.0;
 }",
     ),
     (
         "polygamma",
         "/* The derivative of order n of digamma: a recurrence up to large arguments, then the asymptotic series; a
- * reflection below zero for digamma alone. */
+ * reflection below zero, for orders up to 2. */
 static double d_polygamma(double x, double n)
 {
     static const double bernoulli[10] = {1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0,
         -691.0 / 2730.0, 7.0 / 6.0, -3617.0 / 510.0, 43867.0 / 798.0, -174611.0 / 330.0};
+    const double pi = 3.14159265358979323846;
     double sum = 0.0, sign, factorial = 1.0, term, power;
     int k;
-    if (n == 0.0 && x <= 0.0) {
-        if (x == floor(x)) return NAN;
-        return d_polygamma(1.0 - x, 0.0) - 3.14159265358979323846 / tan(3.14159265358979323846 * x);
+    if (n == 0.0 && fabs(x) < 2.2250738585072014e-308) return -1.0 / x;
+    if (x <= 0.0) {
+        /* The period is 1, so the fraction alone decides. */
+        const double part = x - rint(x), s = sin(pi * part);
+        if (part == 0.0) return n == 1.0 ? INFINITY : NAN;
+        if (n == 0.0) return d_polygamma(1.0 - x, 0.0) - pi * cos(pi * part) / s;
+        if (n == 1.0) return pi * pi / (s * s) - d_polygamma(1.0 - x, 1.0);
+        if (n == 2.0) return -2.0 * pi * pi * pi / (tan(pi * part) * s * s) + d_polygamma(1.0 - x, 2.0);
+        return NAN;
     }
-    if (x <= 0.0 && x == floor(x)) return INFINITY;
+    if (isinf(x)) return n == 0.0 ? x : 0.0;
     sign = fmod(n, 2.0) == 0.0 ? -1.0 : 1.0;
     for (k = 1; k <= (int)n; k++) factorial *= k;
     for (; x < 20.0 + n; x += 1.0) sum += n == 0.0 ? -1.0 / x : sign * factorial / pow(x, n + 1.0);
