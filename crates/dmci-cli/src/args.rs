@@ -171,7 +171,7 @@ pub struct RunArgs {
     /// Most output: 64K, 10M
     #[arg(long, value_name = "SIZE", value_parser = quantity::size)]
     pub output_limit: Option<u64>,
-    /// Longest time, in seconds: 10, 0.5
+    /// Longest time, in seconds: 10, 0.5; of commands with many rows, for all of them
     #[arg(long, value_name = "SECONDS", value_parser = quantity::seconds)]
     pub time: Option<Duration>,
 }
@@ -209,9 +209,15 @@ Examples:
   dmci eval model.scm --data rows.csv
   dmci eval model.scm --data rows.csv --set a=1.5 --grad --out results.csv
   dmci eval --fit fit.json --data new.csv
+  dmci eval model.scm --data rows.csv --missing 'NA,' --json
 
-Columns bind the names that the program mentions. A column is exact if all its fields are integers,
-real if all are numbers, and text otherwise. Rows that fail are reported and give nan.";
+Columns bind the names that the program mentions; a name that is a column cannot be given with --set. A
+column is exact if all its fields are integers, real if all are numbers, and text otherwise. Rows that
+fail are reported and give nan; so do rows that miss something the program reads. --time is for all rows
+together: those that are not done by then fail. With --json all is one object: {\"values\": [...],
+\"gradients\": {\"a\": [...]}, \"outputs\": [...], \"failures\": [{\"row\": 2, \"error\": [...]}]}, where rows
+without a value have null; gradients and outputs are there with --grad and --output. Of an objective that
+was fitted it is {\"results\": {...}}.";
 
 /// Arguments of `eval`.
 #[derive(ClapArgs, Debug)]
@@ -223,6 +229,9 @@ pub struct Eval {
     /// A table: .csv or .tsv with a header line, .npy or .npz
     #[arg(long, value_name = "FILE")]
     pub data: PathBuf,
+    /// Fields that stand for a missing value, with commas between them: NA or 'NA,'
+    #[arg(long, value_name = "WORDS")]
+    pub missing: Option<String>,
     /// The program and the parameters of a fit that dmci fit --out has written
     #[arg(long, value_name = "FIT.json")]
     pub fit: Option<PathBuf>,
@@ -240,7 +249,7 @@ pub struct Eval {
     /// Write the results to a file instead of standard output
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Report errors as one JSON object
+    /// Print one JSON object: {"values": [...], "failures": [{"row": ..., "error": [...]}]}
     #[arg(long)]
     pub json: bool,
 }

@@ -1,7 +1,8 @@
 //! `dmci emit`: a program as source of another language.
 
 use crate::args::emit::Emit;
-use crate::eval::{Prepared, number_names, numbers, wanted};
+use crate::eval::{Prepared, check_settings, number_names, numbers, wanted};
+use crate::options::Clock;
 use crate::source::Source;
 use crate::{files, options, output};
 use dmci::{Column, Datum, Interpreter, Model, ModelOptions, Names, Report, RunOptions, Want};
@@ -25,10 +26,15 @@ fn run(args: &Emit) -> Result<(), Report> {
     let program = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
     let names = Interpreter::shared().names(&program)?;
     let table = match &args.data {
-        Some(path) => files::read_table(path, &[])?,
+        Some(path) => {
+            let table = files::read_columns(path, &[], &names.mentioned)?;
+            check_settings(&names, &table, &run)?;
+            table
+        }
         None => one_row(args, &names, &mut run),
     };
     options::stop_on_interrupt(&run.cancel);
+    let (clock, cancel) = (Clock::start(&run), run.cancel.clone());
     let rows: Vec<usize> = (0..table.rows).collect();
     let Prepared { run, params, inputs, columns } = Prepared::new(&names, &table, run, args.wrt.as_deref(), &rows)?;
     let theta: Vec<f64> = params.iter().flat_map(|p| numbers(&p.1)).collect();
@@ -44,6 +50,7 @@ fn run(args: &Emit) -> Result<(), Report> {
     let input_names: Vec<&str> = inputs.iter().map(String::as_str).collect();
     let model = Model::with_params(program, params, &input_names, options);
     let batch = model.evaluate(&theta, &columns, Want::Values)?;
+    clock.check(&cancel)?;
     // A program that fails in every row has nothing to export.
     if let Some((_, failure)) = batch.failures.first()
         && batch.failures.len() == batch.values.len() / args.outputs.max(1)

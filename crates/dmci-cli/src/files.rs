@@ -1,16 +1,27 @@
 //! Tables from files, and results into files: whole, or not at all.
 
 use dmci::{Diagnostic, Report};
-use dmci_fit::{Format, Table};
+use dmci_fit::Table;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Reads a table; `-` is standard input, with commas. Fields that stand for a missing value are declared.
 pub fn read_table(path: &Path, missing: &[String]) -> Result<Table, Report> {
+    read(path, missing, None)
+}
+
+/// Reads a table of which only some columns matter: the others may miss anything.
+pub fn read_columns(path: &Path, missing: &[String], columns: &[String]) -> Result<Table, Report> {
+    read(path, missing, Some(columns))
+}
+
+fn read(path: &Path, missing: &[String], columns: Option<&[String]>) -> Result<Table, Report> {
+    let mut bytes = Vec::new();
     if path == Path::new("-") {
-        let format = Format { missing: missing.to_vec(), ..Format::default() };
-        return Table::from_text("<stdin>", std::io::stdin().lock(), &format);
+        let read = std::io::stdin().lock().read_to_end(&mut bytes);
+        read.map_err(|error| cannot_read("<stdin>", &error))?;
+        return Table::from_bytes_of("<stdin>", &bytes, missing, columns);
     }
     let name = path.display().to_string();
     // Opening a folder succeeds on some systems, reading it does not.
@@ -18,10 +29,9 @@ pub fn read_table(path: &Path, missing: &[String]) -> Result<Table, Report> {
         true => Err(ErrorKind::IsADirectory.into()),
         false => Ok(file),
     });
-    let mut bytes = Vec::new();
     let read = file.and_then(|mut file| file.read_to_end(&mut bytes));
     read.map_err(|error| cannot_read(&name, &error))?;
-    Table::from_bytes(&name, &bytes, missing)
+    Table::from_bytes_of(&name, &bytes, missing, columns)
 }
 
 /// The report of a file that cannot be read.

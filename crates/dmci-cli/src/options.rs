@@ -2,8 +2,13 @@
 
 use crate::args::{RunArgs, SwitchArgs};
 use crate::source::load_program;
-use dmci::{Bindings, Cancel, Datum, Limits, Mode, ModelOptions, Numerics, Passes, Report, RunOptions, SoftChoice};
+use dmci::{
+    Bindings, Cancel, Datum, Diagnostic, Limits, Mode, ModelOptions, Numerics, Passes, Report, RunOptions, SoftChoice,
+};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// The options of a run; reads the evaluator's file if the mode names one.
 pub fn run_options(args: &RunArgs) -> Result<RunOptions, Report> {
@@ -68,6 +73,57 @@ pub fn stop_on_interrupt(cancel: &Cancel) {
         }
         cancel.cancel();
     });
+}
+
+/// The time that all rows of a command have together: each of them alone would have as much.
+pub struct Clock {
+    rang: Arc<AtomicBool>,
+    limit: Duration,
+}
+
+impl Clock {
+    /// Cancels a run when its time is over.
+    pub fn start(run: &RunOptions) -> Clock {
+        let clock = Clock { rang: Arc::default(), limit: run.limits.time };
+        let (rang, limit, cancel) = (clock.rang.clone(), clock.limit, run.cancel.clone());
+        // Without a thread, the limit holds for each row.
+        let _ = std::thread::Builder::new().spawn(move || {
+            std::thread::sleep(limit);
+            if !cancel.is_cancelled() {
+                rang.store(true, Ordering::SeqCst);
+                cancel.cancel();
+            }
+        });
+        clock
+    }
+
+    /// Whether the time is over.
+    pub fn rang(&self) -> bool {
+        self.rang.load(Ordering::SeqCst)
+    }
+
+    /// A cancelled run is one that took too long, if the time is over.
+    pub fn explain(&self, report: &mut Report) {
+        for diagnostic in report.diagnostics.iter_mut().filter(|d| d.code == "E0409" && self.rang()) {
+            let labels = std::mem::take(&mut diagnostic.labels);
+            *diagnostic = *self.over();
+            diagnostic.labels = labels;
+        }
+    }
+
+    /// Fails if the run was cut short.
+    pub fn check(&self, cancel: &Cancel) -> Result<(), Report> {
+        match (self.rang(), cancel.is_cancelled()) {
+            (true, _) => Err(Report::of(*self.over())),
+            (false, true) => Err(Report::of(*Diagnostic::error("E0409", "the run was cancelled"))),
+            _ => Ok(()),
+        }
+    }
+
+    fn over(&self) -> Box<Diagnostic> {
+        let message = format!("all rows together took more than {} s", self.limit.as_secs_f64());
+        Diagnostic::error("E0405", message).help("raise the limit with --time")
+    }
 }
 
 /// The passes that are switched on.

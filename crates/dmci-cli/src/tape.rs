@@ -1,8 +1,9 @@
 //! `dmci tape`: what is recorded of a program, and why.
 
 use crate::args::Tape;
-use crate::eval::{Prepared, numbers};
+use crate::eval::{Prepared, check_settings, numbers};
 use crate::grad::{failed, grad_options};
+use crate::options::Clock;
 use crate::output::{self, print_json};
 use crate::source::Source;
 use crate::{files, options, run};
@@ -46,10 +47,12 @@ fn many(args: &Tape) -> Result<u8, Report> {
     let Some(data) = &args.data else { return Ok(0) };
     let run = options::run_options(&args.options)?;
     let program = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
-    let table = files::read_table(data, &[])?;
+    let names = Interpreter::shared().names(&program)?;
+    let table = files::read_columns(data, &[], &names.mentioned)?;
+    check_settings(&names, &table, &run)?;
     let rows: Vec<usize> = (0..table.rows).collect();
     options::stop_on_interrupt(&run.cancel);
-    let names = Interpreter::shared().names(&program)?;
+    let (clock, cancel) = (Clock::start(&run), run.cancel.clone());
     let Prepared { run, params, inputs, columns } = Prepared::new(&names, &table, run, args.wrt.as_deref(), &rows)?;
     let options = ModelOptions { explain: true, output: false, ..options::model_options(run, &args.switches) };
     let input_names: Vec<&str> = inputs.iter().map(String::as_str).collect();
@@ -58,6 +61,7 @@ fn many(args: &Tape) -> Result<u8, Report> {
     let mut batch = model.evaluate(&theta, &columns, Want::Gradients)?;
     let first = model.statistics();
     model.evaluate_into(&mut batch, &theta, &columns, Want::Gradients)?;
+    clock.check(&cancel)?;
     let all = model.statistics();
     let (rows, walked, failed) = (batch.values.len(), batch.walked, batch.failures.len());
     let again = all.recordings - first.recordings;

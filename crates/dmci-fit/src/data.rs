@@ -37,11 +37,13 @@ pub struct Format {
     pub delimiter: u8,
     /// Fields that mean that there is no value; none are missing unless they are declared.
     pub missing: Vec<String>,
+    /// The columns that matter: what others do not have is missing, undeclared. Without, all of them.
+    pub columns: Option<Vec<String>>,
 }
 
 impl Default for Format {
     fn default() -> Self {
-        Format { delimiter: b',', missing: Vec::new() }
+        Format { delimiter: b',', missing: Vec::new(), columns: None }
     }
 }
 
@@ -54,13 +56,26 @@ impl Table {
     /// Reads a table by the end of its file's name: `.npy` and `.npz` of NumPy, `.nc` and `.cdf` of NetCDF, `.tsv` and
     /// `.tab` with tabs between fields, everything else with commas. What a NetCDF file says is missing is missing.
     pub fn from_bytes(name: &str, bytes: &[u8], missing: &[String]) -> Result<Table, Report> {
+        Table::from_bytes_of(name, bytes, missing, None)
+    }
+
+    /// The same, where only some columns matter: others may have nothing in a row.
+    pub fn from_bytes_of(
+        name: &str,
+        bytes: &[u8],
+        missing: &[String],
+        columns: Option<&[String]>,
+    ) -> Result<Table, Report> {
         let end = name.rsplit_once('.').map_or(String::new(), |(_, end)| end.to_ascii_lowercase());
         let delimiter = if matches!(end.as_str(), "tsv" | "tab") { b'\t' } else { b',' };
         let mut table = match end.as_str() {
             "npy" => npy::from_npy(name, bytes)?,
             "npz" => npy::from_npz(name, bytes)?,
             "nc" | "cdf" => return netcdf::from_netcdf(name, bytes),
-            _ => return Table::from_text(name, bytes, &Format { delimiter, missing: missing.to_vec() }),
+            _ => {
+                let format = Format { delimiter, missing: missing.to_vec(), columns: columns.map(<[String]>::to_vec) };
+                return Table::from_text(name, bytes, &format);
+            }
         };
         if missing.iter().any(|m| m.eq_ignore_ascii_case("nan")) {
             table.columns.iter_mut().for_each(TableColumn::note_missing);
@@ -112,7 +127,8 @@ impl Table {
         }
         let mut columns = Vec::new();
         for (header, fields) in headers.iter().zip(fields) {
-            let is_missing = |field: &String| format.missing.contains(field);
+            let matters = format.columns.as_ref().is_none_or(|list| list.iter().any(|name| name == header));
+            let is_missing = |field: &String| format.missing.contains(field) || field.is_empty() && !matters;
             if let Some(row) = fields.iter().position(|f| f.is_empty() && !is_missing(f)) {
                 let message = format!("row {} has nothing in column {header}", row + 1);
                 return Err(wrong(
@@ -338,6 +354,8 @@ mod tests {
         assert!(matches!(&t.column("b").unwrap().values, Column::Reals(list) if list[0].is_nan() && list[1] == 3.5));
         let t = Table::from_bytes("t.csv", b"a,b\n1,\n2,x\n", &[String::new()]).unwrap();
         assert_eq!(t.column("b").unwrap().missing, [0]);
+        let t = Table::from_bytes_of("t.csv", b"a,b\n1,\n2,x\n", &[], Some(&["a".into()])).unwrap();
+        assert_eq!((t.rows, t.column("b").unwrap().missing.as_slice()), (2, &[0][..]), "nobody reads b");
         assert_eq!(Table::from_bytes("t.csv", b"a,b\n1,\n", &["NA".into()]).unwrap_err().diagnostics.len(), 1);
     }
 

@@ -1,0 +1,97 @@
+//! Columns and parameters of a program that is run over rows.
+
+use dmci::{Column, Datum, Diagnostic, Names, Report, RunOptions};
+use dmci_fit::Table;
+use dmci_fit::data::select;
+
+/// What the names of a program are bound to for rows of a table.
+pub struct Prepared {
+    /// How it is run; parameters are not bound.
+    pub run: RunOptions,
+    /// Parameters with their values.
+    pub params: Vec<(String, Datum)>,
+    /// The columns that the program mentions.
+    pub inputs: Vec<String>,
+    /// Their values.
+    pub columns: Vec<Column>,
+}
+
+impl Prepared {
+    /// Parameters are those of `wrt`, or of the schema, or the reals that are set.
+    pub fn new(
+        names: &Names,
+        table: &Table,
+        mut run: RunOptions,
+        wrt: Option<&str>,
+        rows: &[usize],
+    ) -> Result<Prepared, Report> {
+        let mut params: Vec<(String, Datum)> = Vec::new();
+        for name in wanted(wrt, names, &run) {
+            let given = run.bindings.iter().position(|(n, _)| *n == name).map(|i| run.bindings.remove(i).1);
+            let datum = match (given, names.schema.find(&name)) {
+                (Some(datum), Some(parameter)) => {
+                    let mut moved = parameter.clone();
+                    moved.set_start(&datum).then(|| moved.datum())
+                }
+                (Some(datum), None) => datum.as_f64().map(Datum::Real),
+                (None, parameter) => parameter.map(|p| p.datum()),
+            };
+            let Some(datum) = datum else {
+                let error = Diagnostic::error("E0701", format!("{name} has no number to differentiate at"));
+                return Err(Report::of(*error.help(format!("give it one with --set {name}=..."))));
+            };
+            params.push((name, datum));
+        }
+        let used = table.columns.iter().filter(|c| names.mentioned.contains(&c.name));
+        if let Some((column, row)) = used.clone().find_map(|c| Some((c, c.stray?))) {
+            let place = format!("{}: row {} of column {}", table.name, row + 1, column.name);
+            let message = format!("{place} must be a number, got {}", column.shown(row));
+            let help =
+                "correct the field, or remove the row; if it stands for a missing value, declare it with --missing";
+            return Err(Report::of(*Diagnostic::error("E0705", message).help(help)));
+        }
+        let used: Vec<(String, Column)> = used.map(|c| (c.name.clone(), select(&c.values, rows))).collect();
+        if used.is_empty() && !table.columns.is_empty() {
+            let error = Diagnostic::error("E0703", "the program mentions none of the columns");
+            return Err(Report::of(*error.help("name the columns like the variables of the program")));
+        }
+        let (inputs, columns) = used.into_iter().unzip();
+        Ok(Prepared { run, params, inputs, columns })
+    }
+}
+
+/// The names of the parameters.
+pub fn wanted(wrt: Option<&str>, names: &Names, run: &RunOptions) -> Vec<String> {
+    match wrt {
+        Some(list) => list.split(',').map(|n| n.trim().to_string()).collect(),
+        None if names.schema.parameters.is_empty() => {
+            let reals = run.bindings.iter().filter(|(_, datum)| matches!(datum, Datum::Real(_)));
+            reals.map(|(name, _)| name.clone()).collect()
+        }
+        None => names.schema.parameters.iter().map(|p| p.name.clone()).collect(),
+    }
+}
+
+/// The numbers of a parameter.
+pub fn numbers(datum: &Datum) -> Vec<f64> {
+    match datum {
+        Datum::Tensor(_, elements) => elements.clone(),
+        other => other.as_f64().into_iter().collect(),
+    }
+}
+
+/// The names of the numbers of a parameter.
+pub fn number_names(name: &str, datum: &Datum) -> Vec<String> {
+    match datum {
+        Datum::Tensor(shape, _) => (0..shape.len()).map(|i| format!("{name}.{i}")).collect(),
+        _ => vec![name.to_string()],
+    }
+}
+
+/// Fails if a name that the program reads is both set and a column: one of them would count silently.
+pub fn check_settings(names: &Names, table: &Table, run: &RunOptions) -> Result<(), Report> {
+    let is_column = |name: &String| table.column(name).is_some() && names.mentioned.contains(name);
+    let Some((name, _)) = run.bindings.iter().find(|(name, _)| is_column(name)) else { return Ok(()) };
+    let error = Diagnostic::error("E0707", format!("{name} is a column of {} and given with --set", table.name));
+    Err(Report::of(*error.help(format!("remove --set {name}=..., or rename the column"))))
+}

@@ -1,0 +1,119 @@
+//! `eval`: rows that fail, miss something, take too long, or are interrupted; and all of it as JSON.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use serde_json::{Value as Json, json};
+use std::time::{Duration, Instant};
+use support::{Ran, Workspace, command, dmci};
+
+/// Never ends if x is positive.
+const ENDLESS: &str = "(let loop ((i 0) (s x)) (if (< s 0) s (loop (+ i 1) (* s 1.0))))";
+
+fn space(name: &str) -> Workspace {
+    let space = Workspace::new(name);
+    space.write("rows.csv", "x,note\n1.0,\n2.0,b\n-4.0,c\n");
+    space.write("zeros.csv", "x\n1\n0\n4\n0\n");
+    space.write("gaps.csv", "x,y\n1.0,1\n,2\nNA,3\n4.0,4\n");
+    space
+}
+
+fn eval(space: &Workspace, program: &str, args: &[&str]) -> Ran {
+    dmci(&[&["eval", "-e", program], args].concat(), "", space.path())
+}
+
+fn json_of(ran: &Ran) -> Json {
+    assert_eq!(ran.stderr, "");
+    serde_json::from_str(&ran.stdout).expect("one JSON object")
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupt_is_told_once() {
+    let space = space("eval-interrupt");
+    // Before there is a handler, an interrupt simply ends the process; on a busy machine that takes a while.
+    let output = [700, 3_000, 12_000].map(Duration::from_millis).into_iter().find_map(|wait| {
+        let child = command(&["eval", "-e", ENDLESS, "--data", "rows.csv"], space.path()).spawn().unwrap();
+        std::thread::sleep(wait);
+        let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(kill.is_ok_and(|status| status.success()));
+        Some(child.wait_with_output().unwrap()).filter(|output| output.status.code().is_some())
+    });
+    let output = output.expect("a handler in time");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), stderr.matches("E0409").count()), (Some(130), 1), "{stderr}");
+    assert!(stderr.contains("the run was cancelled; ") && stderr.contains(" of 3 rows have no value"), "{stderr}");
+}
+
+#[test]
+fn rows_at_a_limit_give_its_exit_code() {
+    let ran = eval(&space("eval-limit"), ENDLESS, &["--data", "rows.csv", "--fuel", "100k"]);
+    assert!(ran.code == 3 && ran.stderr.matches("E0401").count() == 2, "{} {}", ran.code, ran.stderr);
+    assert_eq!(ran.stdout, "value\nnan\nnan\n-4.0\n");
+}
+
+#[test]
+fn time_is_for_all_rows_together() {
+    let space = space("eval-time");
+    space.write("many.csv", format!("x\n{}", "1.5\n".repeat(40)));
+    let start = Instant::now();
+    let ran = eval(&space, ENDLESS, &["--data", "many.csv", "--time", "0.5", "--fuel", "100G"]);
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert!(ran.stderr.contains("error[E0405]: all rows together took more than 0.5 s"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("E0409"), "{}", ran.stderr);
+}
+
+#[test]
+fn json_has_values_gradients_outputs_and_failures() {
+    let space = space("eval-json");
+    let program = "(display x) (* a (/ 1 x))";
+    let args = ["--data", "zeros.csv", "--set", "a=2.0", "--grad", "--output", "--json"];
+    let ran = eval(&space, program, &args);
+    let mut object = json_of(&ran);
+    let failures = object["failures"].take();
+    let expected = json!({
+        "values": [2.0, null, 0.5, null],
+        "gradients": {"a": [1.0, null, 0.25, null]},
+        "outputs": ["1", "0", "4", "0"],
+        "failures": null,
+    });
+    assert_eq!((ran.code, object), (1, expected));
+    let rows: Vec<&Json> = failures.as_array().unwrap().iter().map(|f| &f["row"]).collect();
+    assert_eq!(rows, [2, 4]);
+    assert_eq!(failures[0]["error"][0]["code"], "E0501");
+    let ran = eval(&space, "(* 2 x)", &["--data", "zeros.csv", "--json", "--out", "out.json"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
+    let written: Json = serde_json::from_slice(&std::fs::read(space.path().join("out.json")).unwrap()).unwrap();
+    assert_eq!(written, json!({"values": [2.0, 0.0, 8.0, 0.0], "failures": []}));
+}
+
+#[test]
+fn what_may_be_missing_is_declared_and_gives_nan() {
+    let space = space("eval-missing");
+    let ran = eval(&space, "(* 2.0 x)", &["--data", "rows.csv"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "the program does not read note");
+    let ran = eval(&space, "(* 2.0 x)", &["--data", "gaps.csv"]);
+    assert!(ran.code == 1 && ran.stderr.contains("row 2 has nothing in column x"), "{}", ran.stderr);
+    let ran = eval(&space, "(* 2.0 x)", &["--data", "gaps.csv", "--missing", "NA,"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "value\n2.0\nnan\nnan\n8.0\n"));
+    assert!(ran.stderr.contains("gaps.csv: 2 rows give nan, because something is missing"), "{}", ran.stderr);
+    let object = json_of(&eval(&space, "(* 2.0 x)", &["--data", "gaps.csv", "--missing", "NA,", "--json"]));
+    assert_eq!(object["values"], json!([2.0, null, null, 8.0]));
+    assert_eq!((&object["failures"], &object["warnings"][0]["code"]), (&json!([]), &json!("W0702")));
+    let ran = eval(&space, "(* 2.0 x)", &["--data", "gaps.csv", "--missing", "NA,,1.0,4.0"]);
+    assert!(ran.code == 1 && ran.stderr.contains("E0708"), "{}", ran.stderr);
+}
+
+#[test]
+fn fields_and_settings_that_cannot_be_meant_are_named() {
+    let space = space("eval-fields");
+    space.write("text.csv", "x\n1.5\n2.5\n3.5m\n");
+    let ran = eval(&space, "(* 2.0 x)", &["--data", "text.csv"]);
+    let expected = "error[E0705]: text.csv: row 3 of column x must be a number, got \"3.5m\"";
+    assert!(ran.code == 1 && ran.stderr.starts_with(expected), "{}", ran.stderr);
+    let ran = eval(&space, "(* 2.0 x)", &["--data", "rows.csv", "--set", "x=5"]);
+    let expected = "error[E0707]: x is a column of rows.csv and given with --set";
+    assert!(ran.code == 1 && ran.stderr.starts_with(expected), "{}", ran.stderr);
+}
