@@ -179,7 +179,8 @@ def _leaves(params, inputs, max_rounds):
     if len(params) != len(PARAMETERS) or len(inputs) != len(INPUTS):
         raise ValueError(f\"expected {len(PARAMETERS)} parameters and {len(INPUTS)} inputs\")
     kinds = {\"real\": torch.float64, \"int\": torch.int64, \"bool\": torch.bool}
-    leaves = [torch.as_tensor(x) for x in (*params, *inputs)]
+    # Numbers of Python would become single precision.
+    leaves = [x if torch.is_tensor(x) else torch.as_tensor(x, dtype=torch.float64) for x in (*params, *inputs)]
     shape = torch.broadcast_shapes(*(x.shape for x in leaves))
     device = leaves[0].device if leaves else None
     lanes = torch.ones(shape, dtype=torch.bool, device=device)
