@@ -5,13 +5,18 @@ mod operations;
 use crate::lines::{Lines, quoted, real};
 use crate::scalar::{Code, Kind, Repeat, Scalar};
 use crate::{Route, Routes, Signature};
+use dmci::{Diagnostic, Report};
 use dmci_ops::Type;
 use operations::{HELPERS, expression};
 use std::collections::BTreeSet;
 
 /// The source of `NAME` and `NAME_grad`.
-pub fn source(values: &Routes, gradients: &Routes, signature: &Signature) -> String {
+pub fn source(values: &Routes, gradients: &Routes, signature: &Signature) -> Result<String, Report> {
     let name = identifier(&signature.name);
+    if RESERVED.contains(&name.as_str()) {
+        let error = Diagnostic::error("E0910", format!("a function cannot be called {name}: C has that name itself"));
+        return Err(Report::of(*error.help("give it another name, with --name or name=")));
+    }
     let mut used = BTreeSet::new();
     let mut body = Lines::default();
     for (prefix, routes) in [("value", values), ("grad", gradients)] {
@@ -43,7 +48,7 @@ pub fn source(values: &Routes, gradients: &Routes, signature: &Signature) -> Str
     for (i = 0; i < {inputs}; i++) in[{params} + i] = inputs[i];",
         size = (params + inputs).max(1)
     );
-    format!(
+    Ok(format!(
         "{text}
 int {name}(const double *params, const double *inputs, double *value)
 {{
@@ -66,7 +71,7 @@ int {name}_grad(const double *params, const double *inputs, double *value, doubl
 ",
         slopes = outputs * params,
         all = all.max(1),
-    )
+    ))
 }
 
 /// A function that says whether all leaves that are integers have one, and how a call asks it; nothing if there are
@@ -122,6 +127,129 @@ fn body_uses_history(values: &Routes, gradients: &Routes) -> bool {
     }
     values.0.iter().chain(&gradients.0).any(|route| followed(&route.code))
 }
+
+/// Words of C99, and names of the headers that a source includes, as far as somebody may want them.
+const RESERVED: &[&str] = &[
+    "auto",
+    "break",
+    "case",
+    "char",
+    "const",
+    "continue",
+    "default",
+    "do",
+    "double",
+    "else",
+    "enum",
+    "extern",
+    "float",
+    "for",
+    "goto",
+    "if",
+    "inline",
+    "int",
+    "long",
+    "register",
+    "restrict",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "struct",
+    "switch",
+    "typedef",
+    "union",
+    "unsigned",
+    "void",
+    "volatile",
+    "while",
+    "_Bool",
+    "_Complex",
+    "_Imaginary",
+    "abort",
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "atexit",
+    "atof",
+    "atoi",
+    "bsearch",
+    "calloc",
+    "cbrt",
+    "ceil",
+    "copysign",
+    "cos",
+    "cosh",
+    "div",
+    "erf",
+    "erfc",
+    "exact",
+    "exit",
+    "exp",
+    "exp2",
+    "expm1",
+    "fabs",
+    "fdim",
+    "floor",
+    "fma",
+    "fmax",
+    "fmin",
+    "fmod",
+    "free",
+    "frexp",
+    "getenv",
+    "hypot",
+    "ilogb",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "isnormal",
+    "labs",
+    "ldexp",
+    "ldiv",
+    "lgamma",
+    "llrint",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logb",
+    "lrint",
+    "lround",
+    "main",
+    "malloc",
+    "modf",
+    "nan",
+    "nearbyint",
+    "nextafter",
+    "pow",
+    "qsort",
+    "rand",
+    "realloc",
+    "remainder",
+    "remember",
+    "remquo",
+    "rint",
+    "round",
+    "scalbn",
+    "signbit",
+    "sin",
+    "sinh",
+    "sqrt",
+    "srand",
+    "strtod",
+    "system",
+    "tan",
+    "tanh",
+    "tgamma",
+    "trunc",
+];
 
 /// A name as an identifier of C.
 fn identifier(name: &str) -> String {
@@ -207,6 +335,7 @@ impl Writer<'_> {
 
     /// The values of a code; `fails` says what happens where a guard does not hold.
     fn code(&mut self, code: &Code, prefix: &str, leaves: &[String], fails: &dyn Fn(usize) -> String) -> Vec<String> {
+        let live = code.live();
         let mut names: Vec<String> = Vec::with_capacity(code.nodes.len());
         let mut guards = code.guards.iter().enumerate().peekable();
         for (i, node) in code.nodes.iter().enumerate() {
@@ -216,14 +345,16 @@ impl Writer<'_> {
                 Scalar::Real(x) => names.push(c_real(*x)),
                 Scalar::Int(x) => names.push(format!("INT64_C({x})")),
                 Scalar::Op(op, args) => {
-                    let args: Vec<&str> = args.iter().map(|&a| names[a].as_str()).collect();
-                    let value = expression(*op, &args, self.used);
-                    self.lines.line(format!("const {} {name} = {value};", c_type(code.types[i])));
+                    if live[i] {
+                        let args: Vec<&str> = args.iter().map(|&a| names[a].as_str()).collect();
+                        let value = expression(*op, &args, self.used);
+                        self.lines.line(format!("const {} {name} = {value};", c_type(code.types[i])));
+                    }
                     names.push(name);
                 }
                 Scalar::Loop(repeat) => {
                     let operands: Vec<String> = repeat.operands.iter().map(|&o| names[o].clone()).collect();
-                    self.repeat(code, repeat, &name, &operands, prefix);
+                    self.repeat(code, repeat, i, &operands, prefix);
                     names.push(format!("{name}_ended"));
                 }
                 Scalar::Out(of, index) => {
@@ -247,13 +378,18 @@ impl Writer<'_> {
         names
     }
 
-    fn begin(&mut self, repeat: &Repeat, name: &str, operands: &[String]) {
+    /// Declares what a loop has: its state, its rounds, and whether it ended, if that is wanted.
+    fn begin(&mut self, repeat: &Repeat, name: &str, operands: &[String], rounds: bool, ended: bool) {
         for (s, operand) in operands.iter().enumerate().take(repeat.states) {
             let ty = c_type(repeat.body.leaves[s]);
             self.lines.line(format!("{ty} {name}_s{s} = {operand};"));
         }
-        self.lines.line(format!("uint64_t {name}_rounds = 0;"));
-        self.lines.line(format!("int {name}_ended = 1;"));
+        if rounds {
+            self.lines.line(format!("uint64_t {name}_rounds = 0;"));
+        }
+        if ended {
+            self.lines.line(format!("int {name}_ended = 1;"));
+        }
     }
 
     fn advance(&mut self, repeat: &Repeat, name: &str, names: &[String]) {
@@ -266,9 +402,14 @@ impl Writer<'_> {
         }
     }
 
-    fn repeat(&mut self, code: &Code, repeat: &Repeat, name: &str, operands: &[String], prefix: &str) {
+    fn repeat(&mut self, code: &Code, repeat: &Repeat, node: usize, operands: &[String], prefix: &str) {
         let states = repeat.states;
-        self.begin(repeat, name, operands);
+        let name = &format!("{prefix}{node}");
+        let ended = code.uses()[node] > 0;
+        let is_read =
+            |index: usize| code.nodes.iter().any(|n| matches!(n, Scalar::Out(of, i) if (*of, *i) == (node, index)));
+        let forward = matches!(repeat.kind, Kind::Forward(_));
+        self.begin(repeat, name, operands, forward || is_read(states), ended);
         let own = (0..states).map(|s| format!("{name}_s{s}"));
         let shared = operands[states..].iter().cloned();
         self.temporary += 1;
@@ -281,7 +422,8 @@ impl Writer<'_> {
                 self.lines.deeper();
                 let leaves: Vec<String> = own.chain(shared).collect();
                 let names = self.code(&repeat.body, &format!("{name}_"), &leaves, &|_| "break;".into());
-                self.lines.line(format!("if ({name}_rounds >= UINT64_C({limit})) {{ {name}_ended = 0; break; }}"));
+                let end = if ended { format!("{{ {name}_ended = 0; break; }}") } else { "break;".into() };
+                self.lines.line(format!("if ({name}_rounds >= UINT64_C({limit})) {end}"));
                 if repeat.followed {
                     let room = format!("remember(&{name}_past, {states})");
                     self.lines.line(format!("if (!{room}) {{ status = 3; goto done; }}"));
@@ -314,6 +456,13 @@ impl Writer<'_> {
         }
         self.lines.back();
         self.lines.line("}");
+        // A state that nothing reads is still carried along.
+        let body = repeat.body.live();
+        let in_body =
+            |s: usize| (0..body.len()).any(|i| body[i] && matches!(repeat.body.nodes[i], Scalar::Leaf(l) if l == s));
+        for s in (0..states).filter(|&s| !in_body(s) && !is_read(s) && !repeat.followed) {
+            self.lines.line(format!("(void){name}_s{s};"));
+        }
     }
 }
 

@@ -125,7 +125,7 @@ pub fn emit(model: &Model, signature: &Signature, language: Language) -> Result<
     let gradients = Routes::of(model.known_paths(Want::Gradients)?, signature)?;
     match language {
         Language::SymPy => Ok(sympy::source(&values, &gradients, signature)),
-        Language::C => Ok(c::source(&values, &gradients, signature)),
+        Language::C => c::source(&values, &gradients, signature),
         Language::NumPy => Ok(python::source(&values, &gradients, signature, python::Dialect::NumPy)),
         Language::Torch => Ok(python::source(&values, &gradients, signature, python::Dialect::Torch)),
         _ => Ok(python::source(&values, &gradients, signature, python::Dialect::Jax)),

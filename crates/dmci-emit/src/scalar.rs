@@ -98,6 +98,23 @@ impl Code {
         uses
     }
 
+    /// Which values decide something, or are needed for results, or for loops.
+    pub fn live(&self) -> Vec<bool> {
+        let mut live = vec![false; self.nodes.len()];
+        self.outputs.iter().chain(self.guards.iter().map(|g| &g.0)).for_each(|&o| live[o] = true);
+        for (i, node) in self.nodes.iter().enumerate().rev() {
+            match node {
+                Scalar::Op(_, args) if live[i] => args.iter().for_each(|&a| live[a] = true),
+                Scalar::Loop(repeat) => {
+                    live[i] = true;
+                    repeat.operands.iter().for_each(|&a| live[a] = true);
+                }
+                _ => {}
+            }
+        }
+        live
+    }
+
     fn push(&mut self, node: Scalar, ty: Type) -> usize {
         self.nodes.push(node);
         self.types.push(ty);
