@@ -163,7 +163,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub fuel: Option<u64>,
     /// Most memory: 64M, 2G
-    #[arg(long, value_name = "SIZE", value_parser = quantity::size)]
+    #[arg(long, value_name = "SIZE", value_parser = quantity::heap)]
     pub heap: Option<u64>,
     /// Deepest nesting of calls: 10000, 1M
     #[arg(long, value_name = "N", value_parser = quantity::count)]
@@ -289,6 +289,9 @@ pub struct Tape {
     /// Run the program for every row of a CSV file, twice, and count recordings, paths and rows on known paths
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
+    /// Fields that stand for a missing value, with commas between them: NA or 'NA,'; rows that miss something are left out
+    #[arg(long, value_name = "WORDS", requires = "data")]
+    pub missing: Option<String>,
     #[command(flatten)]
     pub switches: SwitchArgs,
     /// Show the plan that the executor runs, too

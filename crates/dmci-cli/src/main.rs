@@ -22,8 +22,19 @@ mod source;
 mod tape;
 
 use args::{Args, Command};
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use std::process::ExitCode;
+
+/// The command line. A negative number behind an option is its value: what is wrong with it is for the option to say.
+fn parse() -> Result<Args, clap::Error> {
+    let number = |arg: clap::Arg| match arg.get_action().takes_values() && !arg.is_positional() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    };
+    let mut command = Args::command().mut_subcommands(|command| command.mut_args(number));
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
@@ -34,7 +45,7 @@ fn main() -> ExitCode {
         ));
         std::process::exit(70);
     }));
-    let code = match Args::try_parse() {
+    let code = match parse() {
         Ok(args) => match args.command {
             Command::Run(args) => run::run(&args),
             Command::Repl(args) => repl::repl(&args),

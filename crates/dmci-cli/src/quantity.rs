@@ -4,19 +4,28 @@ use std::time::Duration;
 
 /// A count: digits, underscores, and k, M or G for thousands.
 pub fn count(text: &str) -> Result<u64, String> {
-    scaled(text, 1000).ok_or_else(|| "expected a whole number such as 500000 or 10M".into())
+    scaled(text, 1000).ok_or_else(|| "expected a whole number of at least 1, such as 500000 or 10M".into())
 }
 
 /// A size in bytes: digits, underscores, and K, M or G for powers of 1024 (KB and KiB mean the same).
 pub fn size(text: &str) -> Result<u64, String> {
     let lower = text.to_ascii_lowercase();
     let number = lower.strip_suffix("ib").or_else(|| lower.strip_suffix('b')).unwrap_or(&lower);
-    scaled(number, 1024).ok_or_else(|| "expected a size in bytes such as 100000, 64K or 2G".into())
+    scaled(number, 1024).ok_or_else(|| "expected a size of at least 1 byte, such as 100000, 64K or 2G".into())
+}
+
+/// The least heap that programs start in.
+const LEAST_HEAP: u64 = 1 << 18;
+
+/// A size of memory.
+pub fn heap(text: &str) -> Result<u64, String> {
+    let found = size(text).ok().filter(|&bytes| bytes >= LEAST_HEAP);
+    found.ok_or_else(|| "expected a size of at least 256K, such as 64M or 2G".into())
 }
 
 /// A seed: any whole number below 2^64.
 pub fn seed(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| "expected a whole number such as 42".into())
+    text.parse().map_err(|_| "expected a whole number of at least 0, such as 42".into())
 }
 
 /// A time in seconds.
@@ -79,5 +88,6 @@ mod tests {
             assert!(seconds(bad).is_err() && positive(bad).is_err() && share(bad).is_err(), "{bad}");
         }
         assert!(share("1").is_err());
+        assert_eq!((heap("256K"), heap("255K").is_err(), heap("1").is_err()), (Ok(1 << 18), true, true));
     }
 }
