@@ -56,19 +56,16 @@ pub fn write(path: &Path, bytes: &[u8], option: &str) -> Result<(), Report> {
 
 /// Fails if a file could surely not be written, before hours of work are lost.
 pub fn check_place(path: &Path, option: &str) -> Result<(), Report> {
-    let problem = if path.is_dir() {
-        Some(ErrorKind::IsADirectory)
-    } else if !folder_of(path).is_dir() {
-        Some(ErrorKind::NotFound)
-    } else {
-        None
-    };
-    problem.map_or(Ok(()), |kind| Err(cannot_write(path, &kind.into(), option)))
+    let tried = draft(path).and_then(|place| match place {
+        Some((_, draft)) => File::create(&draft).and_then(|_| fs::remove_file(&draft)),
+        None => Ok(()),
+    });
+    tried.map_err(|error| cannot_write(path, &error, option))
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error, option: &str) -> Report {
     let why = match error.kind() {
-        ErrorKind::NotFound => "its folder does not exist".to_string(),
+        ErrorKind::NotFound if !folder_of(path).is_dir() => "its folder does not exist".to_string(),
         ErrorKind::IsADirectory => "it is a directory".to_string(),
         ErrorKind::PermissionDenied => "permission denied".to_string(),
         _ => error.to_string(),
@@ -81,17 +78,23 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    // A link stays a link, and what is no file, such as /dev/stdout, cannot be replaced.
+/// The file that a path leads to, and the one that is moved there; nothing if it is no file, such as /dev/stdout, which
+/// cannot be replaced. A link stays a link.
+fn draft(path: &Path) -> std::io::Result<Option<(PathBuf, PathBuf)>> {
     let target: PathBuf = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     match fs::metadata(&target) {
         Ok(found) if found.is_dir() => return Err(ErrorKind::IsADirectory.into()),
-        Ok(found) if !found.is_file() => return fs::write(&target, bytes),
+        Ok(found) if !found.is_file() => return Ok(None),
         Ok(found) if found.permissions().readonly() => return Err(ErrorKind::PermissionDenied.into()),
         _ => {}
     }
     let name = target.file_name().ok_or(ErrorKind::InvalidInput)?.to_string_lossy();
     let draft = folder_of(&target).join(format!(".{name}.{}.part", std::process::id()));
+    Ok(Some((target, draft)))
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let Some((target, draft)) = draft(path)? else { return fs::write(path, bytes) };
     let written = File::create(&draft)
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&draft, &target));

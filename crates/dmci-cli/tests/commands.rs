@@ -217,6 +217,21 @@ fn output_that_cannot_be_written_is_an_error() {
     }
 }
 
+/// What the system says, and before anything is computed.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_that_cannot_be_made_is_noticed_at_once() {
+    let space = Workspace::new("unwritable");
+    space.write("rows.csv", "x\n1.0\n");
+    let endless = "(let loop ((s x)) (if (< s 0) s (loop (* s 1.0))))";
+    for command in [&["eval"][..], &["emit", "--to", "c"]] {
+        let args = [command, &["-e", endless, "--data", "rows.csv", "--out", "/proc/x", "--time", "100"]].concat();
+        let ran = dmci(&args, "", space.path());
+        let expected = "error[E0901]: cannot write /proc/x: No such file or directory";
+        assert!(ran.code == 1 && ran.stderr.starts_with(expected), "{} {}", ran.code, ran.stderr);
+    }
+}
+
 /// The first program of each explanation causes the error that it explains.
 #[test]
 fn explanations_show_programs_that_cause_their_error() {
