@@ -163,7 +163,7 @@ fn manifest(folder: &Path) -> Result<Manifest, Report> {
 }
 
 fn damaged(name: &str, why: &str) -> Report {
-    let help = "make it again with: dmci repro all --out DIR";
+    let help = "name the folder of the results with --out, or make it with: dmci repro all --out DIR";
     Report::of(*Diagnostic::error("E0901", format!("cannot read {name}: {why}")).help(help))
 }
 
@@ -172,7 +172,11 @@ fn check(args: &Repro) -> Result<u8, Report> {
     let folder = args.out.clone().unwrap_or_else(|| PathBuf::from("experiments"));
     let manifest = manifest(&folder)?;
     if manifest.files.is_empty() {
-        let name = folder.join("manifest.json").display().to_string();
+        let path = folder.join("manifest.json");
+        let name = path.display().to_string();
+        if !path.exists() {
+            return Err(damaged(&name, "there is no such file"));
+        }
         return Err(damaged(&name, "it lists no result file"));
     }
     let (mut cells, mut wrong, mut fails) = (0, Vec::new(), Vec::new());
