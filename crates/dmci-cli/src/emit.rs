@@ -1,11 +1,11 @@
 //! `dmci emit`: a program as source of another language.
 
 use crate::args::emit::Emit;
-use crate::eval::{Prepared, check_settings, number_names, numbers, wanted};
+use crate::eval::{Prepared, check_settings, number_names, numbers, present, rows_without, wanted, words};
 use crate::options::Clock;
 use crate::source::Source;
 use crate::{files, options, output};
-use dmci::{Column, Datum, Interpreter, Model, ModelOptions, Names, Report, RunOptions, Want};
+use dmci::{Column, Datum, Diagnostic, Interpreter, Model, ModelOptions, Names, Report, RunOptions, Want};
 use dmci_emit::{Language, Signature};
 use dmci_fit::{Table, TableColumn};
 
@@ -27,7 +27,7 @@ fn run(args: &Emit) -> Result<(), Report> {
     let names = Interpreter::shared().names(&program)?;
     let table = match &args.data {
         Some(path) => {
-            let table = files::read_columns(path, &[], &names.mentioned)?;
+            let table = files::read_columns(path, &words(args.missing.as_deref()), &names.mentioned)?;
             check_settings(&names, &table, &run)?;
             table
         }
@@ -35,7 +35,7 @@ fn run(args: &Emit) -> Result<(), Report> {
     };
     options::stop_on_interrupt(&run.cancel);
     let (clock, cancel) = (Clock::start(&run), run.cancel.clone());
-    let rows: Vec<usize> = (0..table.rows).collect();
+    let rows = present(&table, &rows_without(&table, &names.mentioned)?);
     let Prepared { run, params, inputs, columns } = Prepared::new(&names, &table, run, args.wrt.as_deref(), &rows)?;
     let theta: Vec<f64> = params.iter().flat_map(|p| numbers(&p.1)).collect();
     let mut options =
@@ -55,7 +55,7 @@ fn run(args: &Emit) -> Result<(), Report> {
     if let Some((_, failure)) = batch.failures.first()
         && batch.failures.len() == batch.values.len() / args.outputs.max(1)
     {
-        return Err(failure.report.clone());
+        return Err(with_outputs(failure.report.clone()));
     }
     let source = dmci_emit::emit(&model, &signature, language)?;
     match &args.out {
@@ -65,6 +65,15 @@ fn run(args: &Emit) -> Result<(), Report> {
             Ok(())
         }
     }
+}
+
+/// Says what a program that gives several numbers needs.
+fn with_outputs(mut report: Report) -> Report {
+    let about = |d: &&mut Diagnostic| d.help.is_none() && d.message.starts_with("a model must give");
+    for diagnostic in report.diagnostics.iter_mut().filter(about) {
+        diagnostic.help = Some("if the program gives a list of n numbers, write --outputs n".into());
+    }
+    report
 }
 
 /// The names that are set and are no parameters, as a table of one row.

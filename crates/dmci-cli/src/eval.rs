@@ -10,7 +10,7 @@ use crate::source::Source;
 use crate::{files, options, output};
 use dmci::{Datum, Diagnostic, Interpreter, Names, Program, Report, RunOptions};
 use dmci_fit::Table;
-pub use prepared::{Prepared, check_settings, number_names, numbers, wanted};
+pub use prepared::{Prepared, check_settings, number_names, numbers, present, rows_without, wanted, words};
 use results::{Results, field};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
@@ -37,7 +37,7 @@ fn evaluate(args: &Eval) -> Result<u8, Report> {
     let names = Interpreter::shared().names(&program)?;
     let groups_by = names.schema.parameters.iter().filter_map(|p| p.per.clone());
     let read: Vec<String> = names.mentioned.iter().cloned().chain(groups_by).collect();
-    let missing: Vec<String> = args.missing.iter().flat_map(|m| m.split(',')).map(|w| w.trim().to_string()).collect();
+    let missing = words(args.missing.as_deref());
     let table = match is_objective {
         true => files::read_table(&args.data, &missing)?,
         false => files::read_columns(&args.data, &missing, &read)?,
@@ -58,8 +58,7 @@ fn evaluate(args: &Eval) -> Result<u8, Report> {
     let cancel = run.cancel.clone();
     let mut batch = Results::default();
     if groups.is_empty() {
-        let rows: Vec<usize> = (0..table.rows).filter(|row| missing.binary_search(row).is_err()).collect();
-        batch.add(args, &program, &names, &table, run, &rows)?;
+        batch.add(args, &program, &names, &table, run, &present(&table, &missing))?;
     } else {
         for (rows, values) in groups.into_iter().filter(|(rows, _)| !rows.is_empty()) {
             let mut run = run.clone();
@@ -106,19 +105,6 @@ fn report(args: &Eval, batch: &Results, missing: &[usize], interrupted: bool) ->
     Ok(code)
 }
 
-/// The rows that miss something that is read, in order; an error if these are all.
-fn rows_without(table: &Table, read: &[String]) -> Result<Vec<usize>, Report> {
-    let columns = table.columns.iter().filter(|c| read.contains(&c.name));
-    let mut rows: Vec<usize> = columns.flat_map(|c| c.missing.iter().copied()).collect();
-    rows.sort_unstable();
-    rows.dedup();
-    if rows.len() == table.rows {
-        let message = format!("{}: every row misses something that the program reads", table.name);
-        return Err(Report::of(*Diagnostic::error("E0708", message).help("check what --missing declares")));
-    }
-    Ok(rows)
-}
-
 fn write(args: &Eval, text: &str) -> Result<(), Report> {
     match &args.out {
         None => {
@@ -142,7 +128,7 @@ fn groups(
     let column = dmci_fit::find_column(table, per)?;
     let known: Vec<&str> = fit["data"]["groups"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
     let group_of = |row: usize| column.shown(row).trim_matches('"').to_string();
-    let present: Vec<usize> = (0..table.rows).filter(|row| missing.binary_search(row).is_err()).collect();
+    let present = present(table, missing);
     if let Some(&row) = present.iter().find(|&&row| !known.contains(&group_of(row).as_str())) {
         let message = format!("row {} is of the group {}, which was not fitted", row + 1, group_of(row));
         return Err(Report::of(*Diagnostic::error("E0705", message).help(format!("groups are {}", known.join(", ")))));

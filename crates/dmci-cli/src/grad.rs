@@ -29,10 +29,30 @@ pub fn grad(args: &Grad) -> u8 {
             let text = if literals { annotated(&program, &gradient) } else { table(&gradient) };
             output::print(&(with_newline(&gradient.output) + &text));
             warnings.iter().for_each(output::print_report);
+            if gradient.coordinates.is_empty() {
+                hint(args).iter().for_each(|hint| output::complain(hint));
+            }
             0
         }
         Err(failure) => failed(&failure, args.json),
     }
+}
+
+/// What to write, if there was nothing to differentiate by: a value that is exact is no parameter by itself.
+fn hint(args: &Grad) -> Option<String> {
+    let bindings = options::bindings(&args.options.set).ok()?;
+    let exact = bindings.into_iter().find_map(|(name, datum)| match datum {
+        dmci::Datum::Integer(value) => Some((name, value)),
+        _ => None,
+    });
+    Some(match exact {
+        Some((name, value)) => {
+            format!("help: nothing to differentiate by: {name} is exact; write --set {name}={value}.0, or --wrt {name}")
+        }
+        None => {
+            "help: nothing to differentiate by: set a name to a real, as in --set a=1.0, or write --wrt literals".into()
+        }
+    })
 }
 
 /// What is odd about a gradient, if anything is: numbers that are pinned, not finite, or zero.
@@ -84,7 +104,7 @@ pub fn grad_options(run: &args::RunArgs, wrt: Option<&str>, hessian: bool) -> Re
     let wrt = match wrt {
         None => Wrt::Default,
         Some("literals") => Wrt::Literals,
-        Some(names) => Wrt::Names(names.split(',').map(|name| name.trim().to_string()).collect()),
+        Some(names) => Wrt::Names(options::names(names)),
     };
     Ok(GradOptions { run: options::run_options(run)?, wrt, hessian })
 }

@@ -126,6 +126,24 @@ impl Clock {
     }
 }
 
+/// Names with commas between them; between bars, a name may have anything in it.
+pub fn names(list: &str) -> Vec<String> {
+    let mut names = vec![String::new()];
+    let mut inside = false;
+    for c in list.chars() {
+        inside ^= c == '|';
+        match names.last_mut() {
+            Some(name) if inside || c != ',' => name.push(c),
+            _ => names.push(String::new()),
+        }
+    }
+    let plain = |name: &str| match name.starts_with('|') {
+        true => Datum::parse_setting(&format!("{name}=0")).map_or(name.to_string(), |setting| setting.0),
+        false => name.to_string(),
+    };
+    names.iter().map(|name| plain(name.trim())).collect()
+}
+
 /// The passes that are switched on.
 pub fn passes(switches: &SwitchArgs) -> Passes {
     Passes { dead: !switches.no_dead, merge: !switches.no_merge, stage: !switches.no_stage }
@@ -139,5 +157,16 @@ pub fn model_options(run: RunOptions, switches: &SwitchArgs) -> ModelOptions {
         joins: !switches.no_joins,
         loops: !switches.no_loops,
         ..ModelOptions::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_may_stand_between_bars() {
+        assert_eq!(names("a, b"), ["a", "b"]);
+        assert_eq!(names("|a b|,c,|d,e|"), ["a b", "c", "d,e"]);
     }
 }

@@ -1,7 +1,7 @@
 //! `dmci tape`: what is recorded of a program, and why.
 
 use crate::args::Tape;
-use crate::eval::{Prepared, check_settings, numbers};
+use crate::eval::{Prepared, check_settings, numbers, present, rows_without, words};
 use crate::grad::{failed, grad_options};
 use crate::options::Clock;
 use crate::output::{self, print_json};
@@ -48,9 +48,9 @@ fn many(args: &Tape) -> Result<u8, Report> {
     let run = options::run_options(&args.options)?;
     let program = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
     let names = Interpreter::shared().names(&program)?;
-    let table = files::read_columns(data, &[], &names.mentioned)?;
+    let table = files::read_columns(data, &words(args.missing.as_deref()), &names.mentioned)?;
     check_settings(&names, &table, &run)?;
-    let rows: Vec<usize> = (0..table.rows).collect();
+    let rows = present(&table, &rows_without(&table, &names.mentioned)?);
     options::stop_on_interrupt(&run.cancel);
     let (clock, cancel) = (Clock::start(&run), run.cancel.clone());
     let Prepared { run, params, inputs, columns } = Prepared::new(&names, &table, run, args.wrt.as_deref(), &rows)?;

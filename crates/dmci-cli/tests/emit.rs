@@ -14,7 +14,7 @@ const MODEL: &str = "(params (a positive 2.0) (b free 0.5))
 /// What main.c prints, compiled together with a source; nothing if there is no compiler.
 fn compiled(folder: &Workspace, source: &str) -> Option<String> {
     let compiled = Command::new("cc")
-        .args(["-std=c99", "-Wall", "-Wno-unused", "-Werror", "-o", "main", "main.c", source, "-lm"])
+        .args(["-std=c99", "-Wall", "-Werror", "-o", "main", "main.c", source, "-lm"])
         .current_dir(folder.path())
         .status();
     let Ok(status) = compiled else {
@@ -203,6 +203,11 @@ fn what_cannot_be_exported_is_told() {
     told(&["(* a x)", "--to", "cobol", "--wrt", "a", "--set", "a=1.0", "--set", "x=1.0"], 2, "no export to cobol");
     told(&["(* a y)", "--to", "c", "--wrt", "a", "--set", "a=1.0", "--set", "x=1.0"], 1, "none of the columns");
     told(&["(list a x)", "--to", "c", "--wrt", "a", "--set", "a=1.0", "--set", "x=1.0"], 1, "must give a number");
+    let ran = dmci(&["emit", "-e", "(list a x)", "--to", "c", "--set", "a=1.0", "--set", "x=1"], "", folder.path());
+    assert!(ran.stderr.contains("help: if the program gives a list of n numbers, write --outputs n"), "{}", ran.stderr);
+    let named = |name| ["(* a x)", "--to", "c", "--wrt", "a", "--set", "a=1.0", "--set", "x=1.0", "--name", name];
+    told(&named("int"), 2, "a function cannot be called int: C has that name itself");
+    told(&named("sin"), 2, "a function cannot be called sin");
     let noisy = "(* x (soft-choice (list a 1.0) (list 1.0 2.0)))";
     told(&[noisy, "--to", "c", "--wrt", "a", "--set", "a=1.0", "--set", "x=1.0"], 1, "E0720");
 }

@@ -35,6 +35,19 @@ fn grad_prints_value_and_derivatives() {
 }
 
 #[test]
+fn names_of_parameters_may_stand_between_bars() {
+    let args = ["grad", "-e", "(* 3 |a b|)", "--set", "|a b|=1.0", "--wrt", "|a b|"];
+    assert_eq!(stdout(&args), "value   3.0\nd/da b  3.0\n");
+}
+
+#[test]
+fn grad_says_what_to_write_if_there_is_nothing_to_differentiate_by() {
+    let output = dmci(&["grad", "-e", "(* a 2)", "--set", "a=1"]);
+    let expected = "help: nothing to differentiate by: a is exact; write --set a=1.0, or --wrt a\n";
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), expected));
+}
+
+#[test]
 fn grad_by_literals_shows_them_in_the_text() {
     let text = stdout(&["grad", "-e", "(* 2.5 (+ 0.5 3))", "--wrt", "literals"]);
     assert_eq!(text, "(* 2.5{3.500000e0} (+ 0.5{2.500000e0} 3))\nvalue  8.75\n");
@@ -155,7 +168,7 @@ fn without_a_schema_reals_that_are_set_are_parameters() {
 #[test]
 fn wrong_tables_are_explained() {
     let data = std::env::temp_dir().join(format!("dmci-bad-{}.csv", std::process::id()));
-    for (text, code) in [("x\n", "E0702"), ("x,y\n1\n", "E0702"), ("x,y\n1,\n", "E0702"), ("z\n1\n", "E0703")] {
+    for (text, code) in [("x\n", "E0702"), ("x,y\n1\n", "E0702"), ("x,y\n,1\n", "E0702"), ("z\n1\n", "E0703")] {
         std::fs::write(&data, text).unwrap();
         let output = dmci(&["eval", "-e", "x", "--data", data.to_str().unwrap()]);
         let errors = String::from_utf8_lossy(&output.stderr);

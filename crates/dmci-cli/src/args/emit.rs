@@ -14,7 +14,7 @@ Languages: c (C99), numpy (or cupy), jax, torch, sympy, latex. The source takes 
 arguments and gives the value and, except for latex, the gradient. It holds every path that the rows of
 --data, or the one row of --set, take: both arms of joined decisions, loops as loops. Numbers that take
 another path give NaN and a flag. Parameters are those of --wrt, or of (params ...); the inputs are the
-columns, or the other names of --set.";
+columns, or the other names of --set. A program that gives a list of n numbers needs --outputs n.";
 
 /// Arguments of `emit`.
 #[derive(ClapArgs, Debug)]
@@ -29,10 +29,13 @@ pub struct Emit {
     /// Rows whose paths are exported: .csv or .tsv with a header line, .npy or .npz
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
+    /// Fields that stand for a missing value, with commas between them: NA or 'NA,'; rows that miss something are left out
+    #[arg(long, value_name = "WORDS", requires = "data")]
+    pub missing: Option<String>,
     /// Parameters, with commas between them
     #[arg(long, value_name = "NAMES")]
     pub wrt: Option<String>,
-    /// How many numbers the program gives
+    /// How many numbers the program gives, as a list
     #[arg(long, value_name = "N", default_value = "1")]
     pub outputs: usize,
     /// What the functions are called; without, the name of the file

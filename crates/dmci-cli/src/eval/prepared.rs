@@ -1,5 +1,6 @@
 //! Columns and parameters of a program that is run over rows.
 
+use crate::options;
 use dmci::{Column, Datum, Diagnostic, Names, Report, RunOptions};
 use dmci_fit::Table;
 use dmci_fit::data::select;
@@ -63,7 +64,7 @@ impl Prepared {
 /// The names of the parameters.
 pub fn wanted(wrt: Option<&str>, names: &Names, run: &RunOptions) -> Vec<String> {
     match wrt {
-        Some(list) => list.split(',').map(|n| n.trim().to_string()).collect(),
+        Some(list) => options::names(list),
         None if names.schema.parameters.is_empty() => {
             let reals = run.bindings.iter().filter(|(_, datum)| matches!(datum, Datum::Real(_)));
             reals.map(|(name, _)| name.clone()).collect()
@@ -94,4 +95,27 @@ pub fn check_settings(names: &Names, table: &Table, run: &RunOptions) -> Result<
     let Some((name, _)) = run.bindings.iter().find(|(name, _)| is_column(name)) else { return Ok(()) };
     let error = Diagnostic::error("E0707", format!("{name} is a column of {} and given with --set", table.name));
     Err(Report::of(*error.help(format!("remove --set {name}=..., or rename the column"))))
+}
+
+/// The words of `--missing`.
+pub fn words(list: Option<&str>) -> Vec<String> {
+    list.into_iter().flat_map(|m| m.split(',')).map(|w| w.trim().to_string()).collect()
+}
+
+/// The rows that miss something that is read, in order; an error if these are all.
+pub fn rows_without(table: &Table, read: &[String]) -> Result<Vec<usize>, Report> {
+    let columns = table.columns.iter().filter(|c| read.contains(&c.name));
+    let mut rows: Vec<usize> = columns.flat_map(|c| c.missing.iter().copied()).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    if rows.len() == table.rows {
+        let message = format!("{}: every row misses something that the program reads", table.name);
+        return Err(Report::of(*Diagnostic::error("E0708", message).help("check what --missing declares")));
+    }
+    Ok(rows)
+}
+
+/// All other rows.
+pub fn present(table: &Table, missing: &[usize]) -> Vec<usize> {
+    (0..table.rows).filter(|row| missing.binary_search(row).is_err()).collect()
 }
