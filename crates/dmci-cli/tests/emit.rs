@@ -116,6 +116,25 @@ int main(void) {
     assert_eq!(text, "0 0 2.5 2.5 2.5\n0 0 3 3 3\n0 0 -3.5 -3.5 -3.5\n1 1 nan\n1 1 nan\n1 1 nan\n1 1 nan\n");
 }
 
+#[test]
+fn c_has_no_variables_that_nobody_reads() {
+    let folder = Workspace::new("emit-unused");
+    folder.write("rows.csv", "x\n0.5\n3.0\n");
+    folder.write("main.c", "int main(void) { return 0; }\n");
+    for text in [
+        "(let loop ((i 0) (s x) (last 0.0)) (if (> s 100.0) (* a s) (loop (+ i 1) (* (+ 1.0 (* a a)) s) s)))",
+        "(let loop ((i 0) (s a)) (if (= i 10) s (loop (+ i 1) (sin (* x s)))))",
+        "((with-derivative (lambda (u v) (* u v v)) (lambda (u v) (list (* v v) (* 2 u v)))) a x)",
+    ] {
+        let args = ["emit", "-e", text, "--to", "c", "--data", "rows.csv", "--set", "a=1.5", "--wrt", "a"];
+        let ran = dmci(&[&args[..], &["--out", "model.c"]].concat(), "", folder.path());
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{text}");
+        if compiled(&folder, "model.c").is_none() {
+            return;
+        }
+    }
+}
+
 /// Functions that C lacks, or has otherwise, at the edges of their domains: as `eval` computes them.
 #[test]
 fn special_values_in_c_are_those_of_dmci() {

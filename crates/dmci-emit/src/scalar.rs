@@ -104,6 +104,8 @@ impl Code {
         self.outputs.iter().chain(self.guards.iter().map(|g| &g.0)).for_each(|&o| live[o] = true);
         for (i, node) in self.nodes.iter().enumerate().rev() {
             match node {
+                // These are their first operand.
+                Scalar::Op(Op::Same | Op::Stop | Op::Linear, args) if live[i] => live[args[0]] = true,
                 Scalar::Op(_, args) if live[i] => args.iter().for_each(|&a| live[a] = true),
                 Scalar::Loop(repeat) => {
                     live[i] = true;
