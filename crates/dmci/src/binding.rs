@@ -33,7 +33,7 @@ pub(crate) fn parameter(world: &mut World, datum: &Datum, name: &str) -> Option<
 
 /// Whether an exact integer can be a tape value.
 fn small(i: i64) -> bool {
-    i.abs() < INT_LIMIT
+    i.unsigned_abs() < INT_LIMIT.unsigned_abs()
 }
 
 /// An input with its numbers traced; integers stay exact.

@@ -297,6 +297,50 @@ fn large_integers_stay_what_they_are_beside_reals_of_either_precision() {
 }
 
 #[test]
+fn integers_at_the_ends_of_64_bits_are_no_other_integers() {
+    let two = 1 << 47;
+    expect_lanes_alone(
+        &integers(&[100, i64::MIN, i64::MIN + 1, i64::MAX, two, -two, two - 1, 1 - two, 0, -(1 << 31)]),
+        &[
+            "(* a (+ x 1))",
+            "(* a (- x 1))",
+            "(* a (- x))",
+            "(* a (abs x))",
+            "(* a x x)",
+            "(* a (square x))",
+            "(* a (expt x 2))",
+            "(* a (gcd x 12))",
+            "(* a (lcm x 12))",
+            "(* a (quotient x 7))",
+            "(* a (quotient x -1))",
+            "(* a (modulo x -1))",
+            "(* a (arithmetic-shift x -3))",
+            "(* a (arithmetic-shift x 3))",
+            "(* a (bitwise-and x 255))",
+            "(if (= x 0) a (* 2 a))",
+            "(if (< x 0) a (* 2 a))",
+            "(if (even? x) a (* 2 a))",
+            "(if (exact-nonnegative-integer? x) a (* 2 a))",
+            "(if (eqv? x -9223372036854775808) a (* 2 a))",
+            "(if (memv x '(100 -9223372036854775808)) a (* 2 a))",
+            "(* a (max x 5) (min x 5))",
+            "(* a (string-length (number->string x)))",
+            "(begin (display x) a)",
+            // Results that are -2^63 in a lane.
+            "(* a (+ (* x 4294967296) 1))",
+            "(* a (abs (* x 4294967296)))",
+            "(* a (- (* x 65536 65536)))",
+            "(* a (quotient (* x 4294967296) -1))",
+            "(if (= (* x 4294967296) 0) a (* 2 a))",
+            "(* a (abs (- x 9223372036854775908)))",
+            "(* a (exact (* x 4294967296.)))",
+            "(* a (bitwise-and (exact (* x 4294967296.)) 255))",
+            "(let loop ((i 0) (n x)) (if (< i 32) (loop (+ i 1) (* n 2)) (* a (abs n))))",
+        ],
+    );
+}
+
+#[test]
 fn functions_are_the_same_of_plain_and_of_traced_numbers_in_either_precision() {
     let unary = "- abs sqrt cbrt exp expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh \
                  erf erfc gamma lgamma digamma sigmoid softplus relu sign floor ceiling round truncate square cube";
