@@ -42,4 +42,14 @@ for name, (f, a, b) in binary.items():
             g = (lambda t: f(t, mp.mpf(y))) if i == 0 else (lambda t: f(mp.mpf(x), t))
             d = mp.diff(g, mp.mpf(x if i == 0 else y), h=mp.mpf(10) ** -15)
             lines.append(f"{name} {i} {x!r} {y!r} {mp.nstr(d, 20)}")
+# Near the ends of their domains differences are too coarse, so derivatives are formulas.
+edges = {
+    "asin": (lambda x: 1 / mp.sqrt(1 - x * x), (1, -1), -1), "acos": (lambda x: -1 / mp.sqrt(1 - x * x), (1, -1), -1),
+    "atanh": (lambda x: 1 / (1 - x * x), (1, -1), -1), "acosh": (lambda x: 1 / mp.sqrt(x * x - 1), (1,), 1),
+}
+for name, (d, signs, side) in edges.items():
+    for k in (1.5, 3, 5, 7, 9, 11, 13, 15):
+        for sign in signs:
+            x = sign * (1 + side * 10.0 ** -k)
+            lines.append(f"{name} 0 {x!r} {mp.nstr(d(mp.mpf(x)), 20)}")
 print("\n".join(lines))

@@ -71,9 +71,13 @@ pub fn contribution<B: Build>(b: &mut B, op: Op, x: &[B::Id], y: B::Id, i: usize
             let d = plus(b, square, 1.0);
             b.op(Op::Mul, &[g, d])
         }
-        (Op::Asin, _) => over_root(b, g, x[0], -1.0, 1.0),
+        (Op::Asin, _) => {
+            let inside = one_less_square(b, x[0]);
+            over_root(b, g, inside)
+        }
         (Op::Acos, _) => {
-            let d = over_root(b, g, x[0], -1.0, 1.0);
+            let inside = one_less_square(b, x[0]);
+            let d = over_root(b, g, inside);
             b.op(Op::Neg, &[d])
         }
         (Op::Atan, _) => {
@@ -102,12 +106,18 @@ pub fn contribution<B: Build>(b: &mut B, op: Op, x: &[B::Id], y: B::Id, i: usize
             let d = b.op(Op::Sub, &[one, square]);
             b.op(Op::Mul, &[g, d])
         }
-        (Op::Asinh, _) => over_root(b, g, x[0], 1.0, 1.0),
-        (Op::Acosh, _) => over_root(b, g, x[0], 1.0, -1.0),
-        (Op::Atanh, _) => {
+        (Op::Asinh, _) => {
             let square = b.op(Op::Mul, &[x[0], x[0]]);
-            let one = b.real(1.0);
-            let d = b.op(Op::Sub, &[one, square]);
+            let inside = plus(b, square, 1.0);
+            over_root(b, g, inside)
+        }
+        (Op::Acosh, _) => {
+            let (below, above) = (plus(b, x[0], -1.0), plus(b, x[0], 1.0));
+            let inside = b.op(Op::Mul, &[below, above]);
+            over_root(b, g, inside)
+        }
+        (Op::Atanh, _) => {
+            let d = one_less_square(b, x[0]);
             b.op(Op::Div, &[g, d])
         }
         (Op::Hypot, _) => {
@@ -273,11 +283,15 @@ fn scaled_log<B: Build>(b: &mut B, g: B::Id, x: B::Id, scale: f64) -> B::Id {
     b.op(Op::Div, &[g, d])
 }
 
-/// g / sqrt(s x^2 + c)
-fn over_root<B: Build>(b: &mut B, g: B::Id, x: B::Id, s: f64, c: f64) -> B::Id {
-    let square = b.op(Op::Mul, &[x, x]);
-    let square = if s < 0.0 { b.op(Op::Neg, &[square]) } else { square };
-    let inside = plus(b, square, c);
+/// 1 - x^2 as (1 - x)(1 + x), which keeps its digits where x is near 1 or -1.
+fn one_less_square<B: Build>(b: &mut B, x: B::Id) -> B::Id {
+    let one = b.real(1.0);
+    let (below, above) = (b.op(Op::Sub, &[one, x]), plus(b, x, 1.0));
+    b.op(Op::Mul, &[below, above])
+}
+
+/// g / sqrt(inside)
+fn over_root<B: Build>(b: &mut B, g: B::Id, inside: B::Id) -> B::Id {
     let root = b.op(Op::Sqrt, &[inside]);
     b.op(Op::Div, &[g, root])
 }

@@ -44,6 +44,23 @@ fn derivatives_agree_with_high_precision() {
     println!("largest relative error {:.1e}: {}", worst.0, worst.1);
 }
 
+/// The derivatives of these are made of their values, which are next to 1 there.
+#[test]
+fn derivatives_of_saturated_steps_have_a_small_absolute_error() {
+    let mut worst = [0.0f64; 2];
+    for i in 0..20_000 {
+        let x = i as f64 * 0.002;
+        for (x, small) in [(x, (-2.0 * x).exp()), (-x, (-2.0 * x).exp())] {
+            let tanh = (derivative(Op::Tanh, &[x], 0) - 4.0 * small / (1.0 + small).powi(2)).abs();
+            let small = (-x.abs()).exp();
+            let sigmoid = (derivative(Op::Sigmoid, &[x], 0) - small / (1.0 + small).powi(2)).abs();
+            worst = [worst[0].max(tanh), worst[1].max(sigmoid)];
+        }
+    }
+    println!("largest errors {worst:?}");
+    assert!(worst.iter().all(|&error| error <= 4e-16), "{worst:?}");
+}
+
 #[test]
 fn every_differentiable_operation_is_in_the_reference() {
     let text = include_str!("derivatives.txt");
@@ -106,6 +123,11 @@ fn second_derivatives_agree_with_differences() {
         }
         let i: usize = words[1].parse().unwrap();
         let x: Vec<f64> = words[2..words.len() - 1].iter().map(|w| w.parse().unwrap()).collect();
+        // Differences are too coarse at the ends of a domain.
+        let ends = matches!(op, Op::Asin | Op::Acos | Op::Atanh | Op::Acosh);
+        if ends && (x[0].abs() - 1.0).abs() < 0.01 {
+            continue;
+        }
         let (mut r, y, leaves) = recorded(op, &x);
         let first = gradient(&mut r, y, &leaves)[i];
         let second = first.map_or(vec![0.0; x.len()], |d| adjoints(&mut r, d, &leaves));
