@@ -180,6 +180,10 @@ impl Vm {
             let cell = system.unwrap_or_else(|| self.world.environments.cell(heap, environment, name));
             self.constants.push(cell);
         }
+        // A file may have been compiled for any precision.
+        for i in first_constant..first_global {
+            self.constants[i as usize] = self.world.fit_all(self.constants[i as usize]);
+        }
         let first_site = self.sites.len() as u32;
         let first_code = self.codes.len() as u32;
         if first_code as usize + bytecode.codes.len() >= 1 << 24 {

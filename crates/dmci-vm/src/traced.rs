@@ -111,6 +111,40 @@ impl World {
         }
     }
 
+    /// Data from outside, such as the literals of a program, in the precision of the evaluation. Nobody has seen them
+    /// yet, so pairs and vectors, which are trees, are changed where they are.
+    pub fn fit_all(&mut self, v: Value) -> Value {
+        if !self.numerics.single {
+            return v;
+        }
+        let root = self.fit_datum(v);
+        let mut todo = vec![root];
+        while let Some(v) = todo.pop() {
+            let Some(r) = v.as_ref().filter(|r| matches!(self.heap.kind(*r), Kind::Pair | Kind::Vector)) else {
+                continue;
+            };
+            for (i, item) in self.heap.fields(r).enumerate().collect::<Vec<_>>() {
+                let fitted = self.fit_datum(item);
+                if fitted != item {
+                    self.heap.store(r, i, fitted);
+                }
+                todo.push(fitted);
+            }
+        }
+        root
+    }
+
+    /// A number or tensor in the precision of the evaluation.
+    fn fit_datum(&mut self, v: Value) -> Value {
+        match self.heap.as_tensor(v) {
+            Some((shape, bits)) => {
+                let bits: Vec<u64> = bits.iter().map(|&bits| dmci_ops::op::single(bits)).collect();
+                self.heap.tensor(shape, &bits)
+            }
+            None => self.fit(v),
+        }
+    }
+
     /// The plain result of a function in the precision of the evaluation: some have kernels of their own in single
     /// precision. Integers beyond the reals are left to the ordinary form.
     fn fit_result(&self, op: Op, operands: &[Value], result: Value) -> Value {

@@ -54,7 +54,10 @@ pub(crate) fn input(world: &mut World, datum: &Datum, name: &str) -> Value {
             let items = items(world, list);
             world.heap.vector(&items)
         }
-        other => other.to_value(&mut world.heap).unwrap_or(Value::UNSPECIFIED),
+        other => {
+            let value = other.to_value(&mut world.heap).unwrap_or(Value::UNSPECIFIED);
+            world.fit_all(value)
+        }
     }
 }
 

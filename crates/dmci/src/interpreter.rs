@@ -209,7 +209,7 @@ fn configure(vm: &mut Vm, options: &RunOptions) -> Result<(), Report> {
         let value = datum
             .to_value(&mut vm.world.heap)
             .ok_or_else(|| Report::of(*Diagnostic::error("E0701", format!("{name} cannot be given this value"))))?;
-        let value = vm.world.fit(value);
+        let value = vm.world.fit_all(value);
         bind(&mut vm.world, name, value);
     }
     Ok(())
@@ -232,6 +232,7 @@ fn start(vm: &mut Vm, program: &Program, options: &RunOptions) -> Result<Value, 
 
 /// Runs the forms of a program in the mode of the options.
 pub(crate) fn run_forms(vm: &mut Vm, forms: Value, options: &RunOptions) -> Result<Value, Vec<Diagnostic>> {
+    let forms = vm.world.fit_all(forms);
     match &options.mode {
         Mode::Direct | Mode::Tower(0) => {
             let given = given_names(vm, options);

@@ -92,6 +92,7 @@ impl Session {
         let random = self.vm.world.random;
         self.vm.configure(limits, self.options.cancel.clone(), random);
         let world = &mut self.vm.world;
+        world.numerics = self.options.numerics;
         world.output.text.clear();
         world.handlers = Value::NIL;
         world.winders = Value::NIL;
@@ -102,6 +103,7 @@ impl Session {
     fn start(&mut self, program: &Program) -> Result<Value, Vec<Diagnostic>> {
         let vm = &mut self.vm;
         let forms = interpreter::read(vm, program, Origin::User)?;
+        let forms = vm.world.fit_all(forms);
         match &self.options.mode {
             Mode::Direct | Mode::Tower(0) => direct(vm, forms),
             Mode::Dmci => interpreter::evaluate(vm, forms, 1),

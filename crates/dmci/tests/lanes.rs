@@ -41,6 +41,61 @@ fn check(text: &str, theta: f64, rows: &[Datum]) -> Model {
     model
 }
 
+/// What a run in single precision gives: its value, as it is written, and what it prints.
+fn in_single(text: &str, mode: Mode) -> String {
+    let numbers = Datum::list(vec![Datum::Real(0.1), Datum::Tensor(Shape::Vector(1), vec![0.1])]);
+    let bindings = vec![("a".to_string(), Datum::Real(0.1)), ("l".to_string(), numbers)];
+    let numerics = Numerics { single: true, clamps: false };
+    let options = RunOptions { mode, numerics, bindings, ..RunOptions::default() };
+    let result = Interpreter::shared().run(&Program::new(text), &options);
+    result.map_or_else(|failure| failure.report.diagnostics[0].message.clone(), |outcome| outcome.text)
+}
+
+#[test]
+fn literals_are_rounded_before_they_are_used_in_single_precision() {
+    let table = [
+        ("(if (eqv? a 0.1) 1 2)", "1"),
+        ("(if (equal? (list a) '(0.1)) 1 2)", "1"),
+        ("(if (memv a '(0.3 0.1)) 1 2)", "1"),
+        ("(case a ((0.1) 1) (else 2))", "1"),
+        ("(if (= a 0.1) 1 2)", "1"),
+        ("(list 0.1 1e40)", "(0.10000000149011612 +inf.0)"),
+        ("'(0.1 #(0.1 (\"x\" . 0.1)))", "(0.10000000149011612 #(0.10000000149011612 (\"x\" . 0.10000000149011612)))"),
+        ("0.1", "0.10000000149011612"),
+        ("(define-syntax m (syntax-rules () ((_ 0.1) 1) ((_ x) 2))) (m 0.1)", "1"),
+        ("(eval '(eqv? a 0.1))", "#t"),
+        ("(eqv? a (read (open-input-string \"0.1\")))", "#t"),
+        ("(eqv? a (car (read (open-input-string \"(0.1)\"))))", "#t"),
+        ("(eqv? a (string->number \"0.1\"))", "#t"),
+        ("(eqv? a (car l))", "#t"),
+        ("(eqv? a (ref (cadr l) 0))", "#t"),
+        ("(cadr l)", "#[vec 0.10000000149011612]"),
+    ];
+    for (text, expected) in table {
+        for mode in [Mode::Direct, Mode::Dmci, Mode::Tower(2)] {
+            assert_eq!(in_single(text, mode.clone()), expected, "{text} [{mode}]");
+        }
+    }
+    let run = RunOptions { numerics: Numerics { single: true, clamps: false }, ..RunOptions::default() };
+    let compiled = Interpreter::shared().compile(&Program::new("'(0.1)")).unwrap();
+    let outcome = Interpreter::shared().run_compiled(&compiled, &run).unwrap();
+    assert_eq!(outcome.text, "(0.10000000149011612)");
+    let mut session = dmci::Session::new(Interpreter::shared(), run.clone()).unwrap();
+    for _ in 0..2 {
+        let outcome = session.evaluate("(list 0.1 (/ 1. 3))").unwrap();
+        assert_eq!(outcome.text, "(0.10000000149011612 0.3333333432674408)");
+    }
+    // Lanes too.
+    for mode in [Mode::Direct, Mode::Dmci] {
+        let options = ModelOptions { run: RunOptions { mode, ..run.clone() }, ..ModelOptions::default() };
+        let model =
+            Model::new(Program::new("(if (eqv? x 0.1) 1 (if (memv x '(2 0.3)) 2 3))"), &[] as &[&str], &["x"], options);
+        let rows: Vec<Datum> = [0.1, 0.2, 0.3].map(Datum::Real).to_vec();
+        let batch: Batch = model.evaluate(&[], &[Column::Data(rows)], Want::Values).unwrap();
+        assert_eq!(batch.values, [1.0, 3.0, 2.0]);
+    }
+}
+
 #[test]
 fn a_column_of_integers_is_one_recording() {
     let rows: Vec<Datum> = (-50..50).map(Datum::Integer).collect();

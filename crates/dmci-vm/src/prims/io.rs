@@ -196,7 +196,7 @@ fn read(world: &mut World, args: &[Value]) -> Result<Value, Error> {
             // A token that ends where the piece ends may go on in the next one.
             Ok(Some((datum, end))) if is_all || end < text.len() => {
                 port.skip(&mut world.heap, text[..end].chars().count());
-                return Ok(datum);
+                return Ok(world.fit_all(datum));
             }
             Ok(None) if is_all => {
                 port.skip(&mut world.heap, count);
