@@ -133,7 +133,7 @@
   (case-lambda
     ((table) (hash-table-size table))
     ((a b)
-     (if (procedure? b)
+     (if (and (procedure? b) (not (procedure? a)))
          (hash-table-count b a)
          (count (lambda (entry) (a (car entry) (cdr entry))) (hash-table->alist b))))))
 

@@ -143,6 +143,11 @@ fn finish(
     parameters: &[Parameter],
     hessian: bool,
 ) -> Result<Gradient, Vec<Diagnostic>> {
+    // Models take the only number of a list or tensor for their value too.
+    let value = match binding::numbers(world, value).as_deref() {
+        Some(&[only]) => only,
+        _ => value,
+    };
     let plain = world.fit(world.plain(value));
     let Some(number) = dmci_data::num::Number::of(&world.heap, plain) else {
         let shown = world.show(value);

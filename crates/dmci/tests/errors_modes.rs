@@ -45,6 +45,29 @@ fn names() {
 }
 
 #[test]
+fn tensors_where_vectors_are_taken() {
+    expect_values(&[
+        ("(vector->list (vec 1 2 3) 1)", "(2.0 3.0)"),
+        ("(vector->list (vec 1 2 3) 1 2)", "(2.0)"),
+        ("(vector->list (vec 1 2 3) 3)", "()"),
+        ("(vector->list (mat (vec 1 2) (vec 3 4)) 1)", "((3.0 4.0))"),
+        ("(vector-map + (vec 1 2) (vec 3 4))", "#[vec 4.0 6.0]"),
+    ]);
+    expect_errors(&[
+        ("(vector->list (vec 1 2 3) 7)", "E0306", "(vector->list (vec 1 2 3) 7)"),
+        ("(vector->list (vec 1 2 3) 2 1)", "E0306", "(vector->list (vec 1 2 3) 2 1)"),
+        ("(vector->list (vec 1 2 3) 'a)", "E0303", "(vector->list (vec 1 2 3) 'a)"),
+        ("(vector->list (mat (vec 1 2)) 2)", "E0306", "(vector->list (mat (vec 1 2)) 2)"),
+        ("(vector-copy (vec 1 2 3) 1)", "E0303", "(vector-copy (vec 1 2 3) 1)"),
+        ("(vector-fill! (vec 1 2 3) 1)", "E0303", "(vector-fill! (vec 1 2 3) 1)"),
+        ("(subvector (vec 1 2 3) 1 2)", "E0303", "(subvector (vec 1 2 3) 1 2)"),
+        ("(vector-for-each car (vec 1 2 3))", "E0303", "(vector-for-each car (vec 1 2 3))"),
+        ("(vector-map + (vector 1 2) (vec 3 4))", "E0303", "(vector-map + (vector 1 2) (vec 3 4))"),
+        ("(hash-table-count car cdr)", "E0303", "(hash-table-count car cdr)"),
+    ]);
+}
+
+#[test]
 fn values_before_their_time() {
     expect_errors(&[
         ("(letrec ((a b) (b 1)) a)", "E0305", "b"),

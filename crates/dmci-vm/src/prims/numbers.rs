@@ -70,7 +70,7 @@ fn both(world: &mut World, args: &[Value], first: Binary, second: Binary) -> Res
 }
 
 /// The result of a procedure that goes by another name too: errors use the name it was called by.
-fn under(name: &str, own_name: &str, result: Result<Value, Error>) -> Result<Value, Error> {
+pub(crate) fn under(name: &str, own_name: &str, result: Result<Value, Error>) -> Result<Value, Error> {
     result.map_err(|mut error| {
         if let Some(rest) = error.message.strip_prefix(own_name) {
             error.message = format!("{name}{rest}");

@@ -20,11 +20,8 @@ pub const PRIMITIVES: &[Primitive] = &[
         };
         Ok(w.heap.list(&sizes))
     }),
-    fixed("vlen", 1, |w, a| {
-        let n = w.vector_operand("vlen", a[0])?.shape.len();
-        Ok(Value::fixnum(n as i64))
-    }),
-    between("ref", 2, 3, reference),
+    fixed("vlen", 1, |w, a| length(w, "vlen", a)),
+    between("ref", 2, 3, |w, a| reference(w, "ref", a)),
     fixed("tensor->list", 1, to_list),
     between("zeros", 1, 2, |w, a| filled(w, "zeros", a, 0.0)),
     between("ones", 1, 2, |w, a| filled(w, "ones", a, 1.0)),
@@ -227,23 +224,29 @@ fn row_matrix(world: &World, rows: &[Value]) -> Result<Operand, Error> {
     if matches!(operand.shape, Shape::Vector(_)) { Err(wrong()) } else { Ok(operand) }
 }
 
+/// The length of a vector.
+pub(crate) fn length(world: &mut World, who: &str, args: &[Value]) -> Result<Value, Error> {
+    let n = world.vector_operand(who, args[0])?.shape.len();
+    Ok(Value::fixnum(n as i64))
+}
+
 /// `(ref v i)`, `(ref m i)` for a row, `(ref m i j)`.
-fn reference(world: &mut World, args: &[Value]) -> Result<Value, Error> {
-    let x = world.operand("ref", args[0])?;
+pub(crate) fn reference(world: &mut World, who: &str, args: &[Value]) -> Result<Value, Error> {
+    let x = world.operand(who, args[0])?;
     let (count, shape, width) = match (x.shape, args.len()) {
         (Shape::Vector(n), 2) => (n, Shape::Scalar, 1),
         (Shape::Matrix(m, n), 2) => (m, Shape::Vector(n), n),
         (Shape::Matrix(m, n), _) => {
-            let row = world.index_below("ref", world.plain(args[1]), m as usize)? as u32;
-            let column = world.index_below("ref", world.plain(args[2]), n as usize)? as u32;
+            let row = world.index_below(who, world.plain(args[1]), m as usize)? as u32;
+            let column = world.index_below(who, world.plain(args[2]), n as usize)? as u32;
             if world.needs_rule(args[1]) || world.needs_rule(args[2]) {
                 return world.gather(x, Shape::Scalar, &[(args[1], m), (args[2], n)]);
             }
             return world.tensor_op(&[x], |r, nodes| r.take(nodes[0], vec![row * n + column], Shape::Scalar));
         }
-        _ => return Err(wrong_shapes("ref", "a vector and an index, or a matrix and one or two", &[&x])),
+        _ => return Err(wrong_shapes(who, "a vector and an index, or a matrix and one or two", &[&x])),
     };
-    let i = world.index_below("ref", world.plain(args[1]), count as usize)? as u32;
+    let i = world.index_below(who, world.plain(args[1]), count as usize)? as u32;
     if world.needs_rule(args[1]) {
         return world.gather(x, shape, &[(args[1], count)]);
     }

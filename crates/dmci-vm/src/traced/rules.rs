@@ -2,6 +2,7 @@
 
 use super::{add, div, equal, greater, greater_equal, less, less_equal, max, min, mul, sub};
 use crate::limits::Numerics;
+use crate::prims::numbers::under;
 use crate::prims::{self, Native, Primitive};
 use crate::world::World;
 use dmci_data::{Error, Kind, Value, alarm, num};
@@ -247,15 +248,15 @@ const OWN: &[(&str, Native)] = &[
     ("/", |w, a| if a.len() == 1 { div(w, Value::fixnum(1), a[0]) } else { fold(w, "/", a, div) }),
     ("max", |w, a| fold(w, "max", a, max)),
     ("min", |w, a| fold(w, "min", a, min)),
-    ("1+", |w, a| add(w, a[0], Value::fixnum(1))),
-    ("add1", |w, a| add(w, a[0], Value::fixnum(1))),
-    ("-1+", |w, a| sub(w, a[0], Value::fixnum(1))),
-    ("1-", |w, a| sub(w, a[0], Value::fixnum(1))),
-    ("sub1", |w, a| sub(w, a[0], Value::fixnum(1))),
-    ("square", |w, a| mul(w, a[0], a[0])),
+    ("1+", |w, a| under("1+", "+", add(w, a[0], Value::fixnum(1)))),
+    ("add1", |w, a| under("add1", "+", add(w, a[0], Value::fixnum(1)))),
+    ("-1+", |w, a| under("-1+", "-", sub(w, a[0], Value::fixnum(1)))),
+    ("1-", |w, a| under("1-", "-", sub(w, a[0], Value::fixnum(1)))),
+    ("sub1", |w, a| under("sub1", "-", sub(w, a[0], Value::fixnum(1)))),
+    ("square", |w, a| under("square", "*", mul(w, a[0], a[0]))),
     ("cube", |w, a| {
-        let square = mul(w, a[0], a[0])?;
-        mul(w, square, a[0])
+        let square = under("cube", "*", mul(w, a[0], a[0]))?;
+        under("cube", "*", mul(w, square, a[0]))
     }),
     ("=", |w, a| chain(w, "=", a, equal)),
     ("<", |w, a| chain(w, "<", a, less)),
@@ -263,7 +264,7 @@ const OWN: &[(&str, Native)] = &[
     ("<=", |w, a| chain(w, "<=", a, less_equal)),
     (">=", |w, a| chain(w, ">=", a, greater_equal)),
     ("expt", |w, a| w.binary(Op::Pow, num::expt, a[0], a[1])),
-    ("pow", |w, a| w.binary(Op::Pow, num::expt, a[0], a[1])),
+    ("pow", |w, a| under("pow", "expt", w.binary(Op::Pow, num::expt, a[0], a[1]))),
     ("atan2", |w, a| two(w, "atan2", a, Op::Atan2)),
     ("hypot", |w, a| two(w, "hypot", a, Op::Hypot)),
     ("atan", |w, a| if a.len() == 2 { two(w, "atan", a, Op::Atan2) } else { one(w, "atan", a, Op::Atan) }),
@@ -275,8 +276,8 @@ const OWN: &[(&str, Native)] = &[
     ("truncate-remainder", |w, a| two(w, "truncate-remainder", a, Op::Remainder)),
     ("modulo", |w, a| two(w, "modulo", a, Op::Modulo)),
     ("floor-remainder", |w, a| two(w, "floor-remainder", a, Op::Modulo)),
-    ("inexact", inexact),
-    ("exact->inexact", inexact),
+    ("inexact", |w, a| inexact(w, "inexact", a)),
+    ("exact->inexact", |w, a| inexact(w, "exact->inexact", a)),
     ("exact", |w, a| rounded(w, "exact", a, None)),
     ("inexact->exact", |w, a| rounded(w, "inexact->exact", a, None)),
     ("floor->exact", |w, a| rounded(w, "floor->exact", a, Some(Op::Floor))),
@@ -309,22 +310,25 @@ const OWN: &[(&str, Native)] = &[
             let items = w.heap.fields(r).collect();
             return item(w, "vector-ref", a, Some(items));
         }
-        if w.needs_rule(a[0]) { run_plain(w, "ref", a) } else { structural_by_name(w, "vector-ref", a) }
+        match w.is_tensor_value(a[0]) {
+            true => {
+                let result = prims::tensors::reference(w, "vector-ref", a);
+                w.noting(&a[1..], result)
+            }
+            false => structural_by_name(w, "vector-ref", a),
+        }
     }),
     ("list-ref", |w, a| {
         let items = w.heap.list_items(a[0]);
         item(w, "list-ref", a, items)
     }),
-    (
-        "vector-length",
-        |w, a| if w.needs_rule(a[0]) { run_plain(w, "vlen", a) } else { run_plain(w, "vector-length", a) },
-    ),
-    ("vector->list", |w, a| {
-        if w.needs_rule(a[0]) {
-            run_plain(w, "tensor->list", &a[..1])
-        } else {
-            structural_by_name(w, "vector->list", a)
-        }
+    ("vector-length", |w, a| match w.is_tensor_value(a[0]) {
+        true => prims::tensors::length(w, "vector-length", a),
+        false => run_plain(w, "vector-length", a),
+    }),
+    ("vector->list", |w, a| match w.is_tensor_value(a[0]) {
+        true => tensor_to_list(w, a),
+        false => structural_by_name(w, "vector->list", a),
     }),
     ("boolean?", |w, a| Ok(Value::boolean(w.plain(a[0]).is_boolean()))),
     ("exact?", |w, a| with_plain(w, "exact?", a)),
@@ -443,6 +447,18 @@ fn with_plain_index(world: &mut World, name: &str, args: &[Value]) -> Result<(),
     world.noting(args, result)
 }
 
+/// The items of a tensor, which are the rows of a matrix, between optional bounds; bounds are pinned.
+fn tensor_to_list(world: &mut World, args: &[Value]) -> Result<Value, Error> {
+    let list = run_plain(world, "tensor->list", &args[..1])?;
+    let items = world.list("vector->list", list)?;
+    let mut bounds = Vec::with_capacity(2);
+    for &bound in &args[1..] {
+        bounds.push(world.pin(bound)?);
+    }
+    let (start, end) = world.range("vector->list", &bounds, 0, items.len())?;
+    Ok(world.heap.list(&items[start..end]))
+}
+
 fn structural_by_name(world: &mut World, name: &str, args: &[Value]) -> Result<Value, Error> {
     match prims::set().number(name) {
         Some(p) => structural(world, prims::table()[p as usize].run, args),
@@ -450,12 +466,12 @@ fn structural_by_name(world: &mut World, name: &str, args: &[Value]) -> Result<V
     }
 }
 
-fn inexact(world: &mut World, args: &[Value]) -> Result<Value, Error> {
+fn inexact(world: &mut World, name: &str, args: &[Value]) -> Result<Value, Error> {
     let plain = world.plain(args[0]);
     if plain.is_real() || world.is_tensor(plain) {
         return Ok(args[0]);
     }
-    let result = with_plain(world, "inexact", args)?;
+    let result = with_plain(world, name, args)?;
     if !world.any_traced(args) {
         return Ok(result);
     }
@@ -646,9 +662,11 @@ fn without(world: &mut World, name: &str, args: &[Value], same: Same, by_key: bo
     run_plain(world, name, args)?;
     let mut kept = Vec::new();
     for item in world.list(name, args[1])? {
-        let compared = if by_key { world.heap.car(item).unwrap_or(item) } else { item };
-        if !same(world, args[0], compared)? {
-            kept.push(item);
+        // What is no pair has no key.
+        let compared = if by_key { world.heap.car(item) } else { Some(item) };
+        match compared {
+            Some(compared) if same(world, args[0], compared)? => {}
+            _ => kept.push(item),
         }
     }
     Ok(world.heap.list(&kept))
