@@ -117,3 +117,14 @@ fn fields_and_settings_that_cannot_be_meant_are_named() {
     let expected = "error[E0707]: x is a column of rows.csv and given with --set";
     assert!(ran.code == 1 && ran.stderr.starts_with(expected), "{}", ran.stderr);
 }
+
+#[test]
+fn a_program_that_reads_no_column_gives_the_same_for_every_row() {
+    let space = space("eval-constant");
+    space.write("two.csv", "x\n1.5\n2.5\n");
+    let constant = "(params (mu free 3.0)) mu";
+    let ran = eval(&space, constant, &["--data", "two.csv", "--grad"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "value,d/dmu\n3.0,1.0\n3.0,1.0\n"), "{}", ran.stderr);
+    let ran = eval(&space, "(* 2.0 y)", &["--data", "two.csv"]);
+    assert!(ran.code == 1 && ran.stderr.starts_with("error[E0703]"), "{}", ran.stderr);
+}

@@ -335,7 +335,7 @@ fn input(table: &Table, column: &TableColumn) -> Result<(String, Column), Report
 /// What a program that reads no column is run over, and does not read either: the numbers of the rows. Such a program
 /// predicts the same for every row, as the model that others are compared with does. An error if it has names that
 /// may be meant for columns.
-fn constant_input(
+pub fn constant_input(
     names: &Names,
     table: &Table,
     targets: &[String],

@@ -49,7 +49,7 @@ mod sums;
 mod transform;
 mod uncertainty;
 
-pub use binding::find_column;
+pub use binding::{constant_input, find_column};
 pub use choice::{Choice, Method, Stage};
 pub use data::{Format, Table, TableColumn};
 pub use fit::{FitOptions, Progress, fit};

@@ -150,7 +150,7 @@ fn results_that_no_cache_holds_are_those_of_small_calls() {
 fn every_call_is_counted_whoever_makes_it() {
     let model = model("(* a (exp (- (* b x))))", &["a", "b"], &["x"]);
     let calls = 500;
-    let work = |lanes: usize| {
+    let work = &|lanes: usize| {
         let mut batch = Batch::default();
         let columns = [Column::Reals(vec![0.5; lanes])];
         for _ in 0..calls {
@@ -158,8 +158,9 @@ fn every_call_is_counted_whoever_makes_it() {
         }
     };
     std::thread::scope(|scope| {
-        let work = &work;
-        [1, 64, 65].map(|lanes| scope.spawn(move || work(lanes)));
+        for lanes in [1, 64, 65] {
+            scope.spawn(move || work(lanes));
+        }
     });
     // Batches that are gone count, too, when others are opened.
     work(64);

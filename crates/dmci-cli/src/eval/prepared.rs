@@ -26,6 +26,8 @@ impl Prepared {
         wrt: Option<&str>,
         rows: &[usize],
     ) -> Result<Prepared, Report> {
+        let reads_some = table.columns.iter().any(|c| names.mentioned.contains(&c.name));
+        let constant = if reads_some { None } else { Some(dmci_fit::constant_input(names, table, &[], &run)?) };
         let mut params: Vec<(String, Datum)> = Vec::new();
         for name in wanted(wrt, names, &run) {
             let given = run.bindings.iter().position(|(n, _)| *n == name).map(|i| run.bindings.remove(i).1);
@@ -51,12 +53,8 @@ impl Prepared {
                 "correct the field, or remove the row; if it stands for a missing value, declare it with --missing";
             return Err(Report::of(*Diagnostic::error("E0705", message).help(help)));
         }
-        let used: Vec<(String, Column)> = used.map(|c| (c.name.clone(), select(&c.values, rows))).collect();
-        if used.is_empty() && !table.columns.is_empty() {
-            let error = Diagnostic::error("E0703", "the program mentions none of the columns");
-            return Err(Report::of(*error.help("name the columns like the variables of the program")));
-        }
-        let (inputs, columns) = used.into_iter().unzip();
+        let used = used.map(|c| (c.name.clone(), select(&c.values, rows)));
+        let (inputs, columns) = used.chain(constant.map(|(name, column)| (name, select(&column, rows)))).unzip();
         Ok(Prepared { run, params, inputs, columns })
     }
 }
