@@ -27,8 +27,8 @@ pub(super) struct Last {
     pub lengths: [usize; 3],
     /// All lanes stayed on the path, and nothing has been done with the batch since.
     pub stayed: bool,
-    /// What does such calls, and counts them.
-    pub ready: Option<(Ready, Arc<Tally>)>,
+    /// What does such calls, and counts them. To move it would take longer than a short call.
+    pub ready: Option<Box<(Ready, Arc<Tally>)>>,
 }
 
 impl Last {
@@ -66,14 +66,14 @@ impl Model {
         want: Want,
     ) -> bool {
         let Batch { values, gradients, hessians, failures, walked, unkept, work, .. } = batch;
-        let Some(last) = &mut work.last else { return false };
+        let Some(last) = work.last.as_mut().filter(|last| last.stayed && last.ready.is_some()) else { return false };
         // Anybody may have changed these since.
         let [first, second, third] = last.lengths;
         let as_then = values.len() == first && gradients.len() == second && hessians.len() == third;
         if !as_then || !failures.is_empty() || !last.is_like(self, params, columns, paired, want) {
             return false;
         }
-        let Some((ready, tally)) = last.ready.as_mut().filter(|_| last.stayed) else { return false };
+        let Some((ready, tally)) = last.ready.as_deref_mut() else { return false };
         let n = self.numbers;
         let results = [&mut values[..], gradients, hessians];
         let column = |input: usize| match &columns[input] {

@@ -245,8 +245,18 @@ impl<'a, N: Number> Call<'a, N> {
     fn run_all(&mut self, origin: &Origin) -> bool {
         let (model, lanes) = (self.model, self.lanes);
         let changes = model.changes.load(Ordering::Acquire);
-        let last = self.batch.work.last.take();
-        let Some((id, path)) = self.start(origin, last.as_ref()) else { return false };
+        let last = self.batch.work.last.take().filter(|_| *origin == Origin::Reals);
+        let is_like = |last: &Last| last.is_like(model, self.params, self.columns, lanes.paired, self.want);
+        let was_like = last.as_ref().is_some_and(is_like);
+        // Lanes mostly start where those of the last call did.
+        let known = last.filter(|last| (last.model, last.changes) == (model.id, changes));
+        let (id, path, ready) = match known {
+            Some(Last { id, path, ready, .. }) => (id, path, ready),
+            None => match model.paths.read().unwrap_or_else(|e| e.into_inner()).find(origin, self.call) {
+                Some((id, path)) => (id, path, None),
+                None => return false,
+            },
+        };
         if path.fails() || path.text_width() > 0 || model.options.output && !path.printed.text.is_empty() {
             return false;
         }
@@ -274,13 +284,12 @@ impl<'a, N: Number> Call<'a, N> {
         model.hits.fetch_add((count - work.left.len()) as u64, Ordering::Relaxed);
         if *origin == Origin::Reals {
             let (want, params, stayed) = (self.want, self.params.len(), work.left.is_empty());
-            let is_like = |last: &Last| last.is_like(model, self.params, self.columns, lanes.paired, want);
-            let ready = last.filter(is_like).and_then(|last| {
-                // The second call of its kind will not be the last one.
-                let makes = stayed && path.has_one_plan(want, &lanes);
-                let make = || Some((plan.ready(count, &source, threads, &target)?, model.tallies.open()));
-                last.ready.or_else(|| if makes { make() } else { None })
-            });
+            let mut ready = ready.filter(|_| was_like);
+            // The second call of its kind will not be the last one.
+            if was_like && ready.is_none() && stayed && path.has_one_plan(want, &lanes) {
+                let made = plan.ready(count, &source, threads, &target);
+                ready = made.map(|ready| Box::new((ready, model.tallies.open())));
+            }
             let (model, lengths) = (model.id, lengths(model, lanes, want));
             work.last = Some(Last { model, changes, id, path, want, lanes, params, lengths, stayed, ready });
         }
@@ -295,18 +304,6 @@ impl<'a, N: Number> Call<'a, N> {
         }
         self.run_queue();
         true
-    }
-
-    /// The path where lanes of an origin start: mostly that of the last call.
-    fn start(&self, origin: &Origin, last: Option<&Last>) -> Option<(PathId, Arc<Path>)> {
-        let model = self.model;
-        if *origin == Origin::Reals
-            && let Some(last) = last
-            && (last.model, last.changes) == (model.id, model.changes.load(Ordering::Acquire))
-        {
-            return Some((last.id, last.path.clone()));
-        }
-        model.paths.read().unwrap_or_else(|e| e.into_inner()).find(origin, self.call)
     }
 
     fn run_group(&mut self, start: Origin, group: impl Iterator<Item = usize>) {
