@@ -28,7 +28,7 @@ const BLOCK_WITHOUT_ROWS: usize = 2048;
 const WORTH_ALIGNING: usize = 1 << 14;
 
 /// Bytes of a line of the cache.
-const LINE: usize = 64;
+pub(super) const LINE: usize = 64;
 
 /// Which list a leaf is in, and which of the numbers of a lane it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,8 +215,7 @@ impl Plan {
             WORTH_ALIGNING.. => until_aligned(layout, lists, first, target),
             _ => 0,
         };
-        let all = lists[0].len() / layout.strides[0] as usize;
-        let streams = stream::pays::<L::Number>(layout, code, all);
+        let streams = stream::pays::<L::Number>(layout, code, lists[0].len());
         let block = if streams { stream::COLLECTED } else { code.lanes };
         let (mut next, mut undone) = (0, Vec::new());
         while next < lanes {
@@ -328,7 +327,7 @@ fn until_aligned<N: Number>(layout: &Layout, lists: &[&[N]], first: usize, targe
 }
 
 /// Words as memory for numbers.
-fn numbers_in<N: Number>(words: &mut [u64]) -> &mut [N] {
+pub(super) fn numbers_in<N: Number>(words: &mut [u64]) -> &mut [N] {
     // SAFETY: numbers are of double or single precision, and all bits are such numbers.
     unsafe { words.align_to_mut::<N>().1 }
 }

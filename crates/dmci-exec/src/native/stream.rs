@@ -5,7 +5,7 @@
 //! written in whole lines that nobody reads first.
 
 use super::compile::Compiled;
-use super::lists::Layout;
+use super::lists::{LINE, Layout, numbers_in};
 use crate::number::Number;
 use crate::target::Target;
 use crate::words::Words;
@@ -17,25 +17,23 @@ const MANY: usize = 20 << 20;
 /// Lanes whose results are collected: these stay in the first cache.
 pub(super) const COLLECTED: usize = 256;
 
-/// Bytes of a line of the cache.
-const LINE: usize = 64;
-
 /// Instructions on vectors that take as long as to read a line: where there are more of them, nobody waits for it.
 const LINE_INSTRUCTIONS: usize = 16;
 
-/// Whether it is faster for so many lanes.
-pub(super) fn pays<N: Number>(layout: &Layout, code: &Compiled, lanes: usize) -> bool {
+/// Whether it is faster for a call whose first list holds so many numbers.
+pub(super) fn pays<N: Number>(layout: &Layout, code: &Compiled, numbers: usize) -> bool {
     let bytes = layout.widths.iter().sum::<usize>() * size_of::<N>();
+    if bytes * numbers < MANY * layout.strides[0] as usize {
+        return false;
+    }
     let waits = code.step * bytes / LINE * LINE_INSTRUCTIONS >= code.instructions;
-    bytes * lanes >= MANY && waits && COLLECTED.is_multiple_of(code.step)
+    waits && COLLECTED.is_multiple_of(code.step)
 }
 
 /// Room for the results of so many lanes, list by list.
 pub(super) fn room<'w, N: Number>(space: &'w mut Words, layout: &Layout, lanes: usize) -> &'w mut [N] {
     let numbers = layout.widths.iter().sum::<usize>() * lanes;
-    let words = space.ensure((numbers * size_of::<N>()).div_ceil(8));
-    // SAFETY: numbers are of double or single precision, and all bits are such numbers.
-    &mut unsafe { words.align_to_mut::<N>() }.1[..numbers]
+    &mut numbers_in(space.ensure((numbers * size_of::<N>()).div_ceil(8)))[..numbers]
 }
 
 /// Writes collected results of lanes from the first on to where they belong.
