@@ -57,6 +57,10 @@ pub trait Arith {
     fn select_sign(&mut self, s: Self::V, a: Self::V, b: Self::V) -> Self::V;
     /// `fast` where the mask is set, else what `slow` makes of x and y. The mask is set nearly always.
     fn usual(&mut self, m: Self::M, fast: Self::V, x: Self::V, y: Self::V, slow: Slow) -> Self::V;
+    /// p times 2^n for an integer n, rounded once, where that is one operation.
+    fn scaled_at_once(&mut self, _p: Self::V, _n: Self::V) -> Option<Self::V> {
+        None
+    }
 
     /// A pattern of bits; in single precision its upper half.
     fn bits(&mut self, bits: u64) -> Self::V;

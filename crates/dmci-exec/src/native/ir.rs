@@ -68,6 +68,7 @@ impl Action {
     /// Cycles until the result is there, roughly.
     pub fn latency(self) -> u32 {
         match self {
+            Action::Binary(op, _) if op.map == SCALE.map && op.code == SCALE.code => 6,
             Action::Binary(op, _) => match op.code {
                 0x58 | 0x59 | 0x5C => 3,
                 0x5E => 13,
@@ -192,6 +193,9 @@ pub(super) const HALF_SHIFT: u8 = 0x72;
 
 /// Whether two words have a bit in common: for vectors of 512 bits.
 pub(super) const TEST_BITS: Opcode = map2(0x27);
+
+/// A number times two to the power of another: for vectors of 512 bits.
+const SCALE: Opcode = map2(0x2C);
 
 pub(super) const LESS: u8 = 0x11;
 pub(super) const LESS_EQUAL: u8 = 0x12;
@@ -480,5 +484,9 @@ impl Arith for Builder {
     }
     fn usual(&mut self, m: Value, fast: Value, x: Value, y: Value, slow: Slow) -> Value {
         self.push(Action::Usual { slow, numbers: self.numbers() }, &[fast, m, x, y])
+    }
+    fn scaled_at_once(&mut self, p: Value, n: Value) -> Option<Value> {
+        let scale = Action::Binary(self.numbers().sized(SCALE), false);
+        (self.vectors == Vectors::Whole).then(|| self.push(scale, &[p, n]))
     }
 }

@@ -50,22 +50,30 @@ fn multiple<A: Arith>(a: &mut A, x: A::V, holder: f64) -> (A::V, A::V, A::V) {
     (t, n, a.fnma(n, high, x))
 }
 
-/// x = n ln(2) + r: the number that holds n + 2046, then r and what r has lost.
+/// A power of two: the number that holds n + 2046, and n itself.
+type Power<V> = [V; 2];
+
+/// x = n ln(2) + r: 2^n, then r and what r has lost.
 #[inline(always)]
-fn reduce<A: Arith>(a: &mut A, x: A::V) -> (A::V, A::V, A::V) {
+fn reduce<A: Arith>(a: &mut A, x: A::V) -> (Power<A::V>, A::V, A::V) {
     let (t, n, exact) = multiple(a, x, EXPONENT);
     let low = a.real(LN2_LOW);
     let r = a.fnma(n, low, exact);
     let lost = a.sub(exact, r);
-    (t, r, a.fnma(n, low, lost))
+    ([t, n], r, a.fnma(n, low, lost))
 }
 
-/// 2^n in two factors, neither of which is out of range.
+/// p times 2^n: at once, or in two factors, neither of which is out of range.
 #[inline(always)]
-fn factors<A: Arith>(a: &mut A, t: A::V) -> (A::V, A::V) {
+fn times<A: Arith>(a: &mut A, p: A::V, [t, n]: Power<A::V>) -> A::V {
+    if let Some(product) = a.scaled_at_once(p, n) {
+        return product;
+    }
     let half = a.down(t, 1);
     let rest = a.int_sub(t, half);
-    (a.up(half, 52), a.up(rest, 52))
+    let (first, second) = (a.up(half, 52), a.up(rest, 52));
+    let p = a.mul(p, first);
+    a.mul(p, second)
 }
 
 /// e^(r + lost) as a sum whose second part is smaller.
@@ -79,14 +87,12 @@ fn near_one_in_two<A: Arith>(a: &mut A, r: A::V, lost: A::V) -> [A::V; 2] {
     [s, a.fma(r2, q, rest)]
 }
 
-/// e^(r + lost) times 2^n, where `t` holds n.
+/// e^(r + lost) times 2^n.
 #[inline(always)]
-fn scaled<A: Arith>(a: &mut A, t: A::V, r: A::V, lost: A::V) -> A::V {
+fn scaled<A: Arith>(a: &mut A, power: Power<A::V>, r: A::V, lost: A::V) -> A::V {
     let [s, rest] = near_one_in_two(a, r, lost);
     let p = a.add(s, rest);
-    let (first, second) = factors(a, t);
-    let p = a.mul(p, first);
-    a.mul(p, second)
+    times(a, p, power)
 }
 
 /// x between the numbers beyond which nothing changes; NaN stays.
@@ -143,10 +149,10 @@ pub fn exp<A: Arith>(a: &mut A, x: A::V) -> A::V {
 #[inline(always)]
 pub(super) fn exp_of_sum<A: Arith>(a: &mut A, x: A::V, y: A::V) -> A::V {
     let x = clamp(a, x, -750.0, 715.0);
-    let (t, r, lost) = reduce(a, x);
+    let (power, r, lost) = reduce(a, x);
     let lost = a.add(lost, y);
     let [sum, lost] = a.ordered_sum(r, lost);
-    scaled(a, t, sum, lost)
+    scaled(a, power, sum, lost)
 }
 
 /// (y + z) e^(-x^2) for x up to 30, where z is tiny.
@@ -155,23 +161,21 @@ pub(super) fn times_gaussian<A: Arith>(a: &mut A, x: A::V, [y, z]: [A::V; 2]) ->
     let [square, low] = a.product_in_two(x, x);
     let minus = a.real(-0.0);
     let negative = a.sub(minus, square);
-    let (t, r, lost) = reduce(a, negative);
+    let (power, r, lost) = reduce(a, negative);
     let lost = a.sub(lost, low);
     let [r, lost] = a.ordered_sum(r, lost);
     let [s, rest] = near_one_in_two(a, r, lost);
     let product = a.mul(rest, y);
     let product = a.fma(s, z, product);
     let product = a.fma(s, y, product);
-    let (first, second) = factors(a, t);
-    let product = a.mul(product, first);
-    a.mul(product, second)
+    times(a, product, power)
 }
 
 /// Half of e^x - 1 for x up to 710; the sign of a zero is lost.
 #[inline(always)]
 fn half_expm1<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let bounded = clamp(a, x, -40.0, 710.0);
-    let (t, r, lost) = reduce(a, bounded);
+    let ([t, _], r, lost) = reduce(a, bounded);
     let r2 = a.mul(r, r);
     let q = a.polynomial(r, r2, &AFTER_LINEAR);
     let small = a.fma(r2, q, lost);
@@ -234,11 +238,11 @@ pub fn cosh<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let size = a.abs(x);
     let high = a.real(711.0);
     let size = a.lesser(high, size);
-    let (t, r, lost) = reduce(a, size);
+    let ([t, n], r, lost) = reduce(a, size);
     // Half of it: one less in the exponent.
-    let one = a.bits(1);
-    let t = a.int_sub(t, one);
-    let half = scaled(a, t, r, lost);
+    let (lowest, one) = (a.bits(1), a.real(1.0));
+    let less = [a.int_sub(t, lowest), a.sub(n, one)];
+    let half = scaled(a, less, r, lost);
     let quarter = a.real(0.25);
     let other = a.div(quarter, half);
     a.add(half, other)

@@ -34,17 +34,20 @@ fn reduce<A: Arith>(a: &mut A, x: A::V) -> [A::V; 4] {
     [t, n, a.fnma(n, low, exact), exact]
 }
 
-/// The same with what r has lost: the number that holds n + 254, r, and the loss.
+/// The same with what r has lost: the number that holds n + 254, n itself, r, and the loss.
 #[inline(always)]
-fn reduce_in_two<A: Arith>(a: &mut A, x: A::V) -> [A::V; 3] {
+fn reduce_in_two<A: Arith>(a: &mut A, x: A::V) -> [A::V; 4] {
     let [t, n, r, exact] = reduce(a, x);
     let (lost, low) = (a.sub(exact, r), a.real(LN2_LOW));
-    [t, r, a.fnma(n, low, lost)]
+    [t, n, r, a.fnma(n, low, lost)]
 }
 
-/// p times 2^n, where `t` holds n + 254: in two factors, neither of which is out of range.
+/// p times 2^n, where `t` holds n + 254: at once, or in two factors, neither of which is out of range.
 #[inline(always)]
-fn scaled<A: Arith>(a: &mut A, t: A::V, p: A::V) -> A::V {
+fn scaled<A: Arith>(a: &mut A, [t, n]: [A::V; 2], p: A::V) -> A::V {
+    if let Some(product) = a.scaled_at_once(p, n) {
+        return product;
+    }
     let half = a.down(t, 1);
     let rest = a.int_sub(t, half);
     let (first, second) = (a.up(half, 23), a.up(rest, 23));
@@ -70,9 +73,9 @@ fn near_one<A: Arith>(a: &mut A, r: A::V, lost: Option<A::V>) -> A::V {
 /// e^x for x between the bounds, or NaN.
 #[inline(always)]
 fn exp_inside<A: Arith>(a: &mut A, x: A::V) -> A::V {
-    let [t, _, r, _] = reduce(a, x);
+    let [t, n, r, _] = reduce(a, x);
     let p = near_one(a, r, None);
-    scaled(a, t, p)
+    scaled(a, [t, n], p)
 }
 
 /// e to the power x.
@@ -95,17 +98,17 @@ pub(super) fn exp_of_minus<A: Arith>(a: &mut A, x: A::V) -> A::V {
 #[inline(always)]
 pub(super) fn exp_of_sum<A: Arith>(a: &mut A, x: A::V, y: A::V) -> A::V {
     let x = clamp(a, x, -110.0, 95.0);
-    let [t, r, lost] = reduce_in_two(a, x);
+    let [t, n, r, lost] = reduce_in_two(a, x);
     let lost = a.add(lost, y);
     let [r, lost] = a.ordered_sum(r, lost);
     let p = near_one(a, r, Some(lost));
-    scaled(a, t, p)
+    scaled(a, [t, n], p)
 }
 
 /// Half of e^x - 1 for x up to 89, as a sum whose second part is smaller; the sign of a zero is lost.
 #[inline(always)]
 fn half_expm1<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
-    let [t, r, lost] = reduce_in_two(a, x);
+    let [t, _, r, lost] = reduce_in_two(a, x);
     let r2 = a.mul(r, r);
     let q = a.polynomial(r, r2, &AFTER_LINEAR);
     let small = a.fma(r2, q, lost);
@@ -166,12 +169,12 @@ pub fn sinh<A: Arith>(a: &mut A, x: A::V) -> A::V {
 pub fn cosh<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let (size, high) = (a.abs(x), a.real(91.0));
     let size = a.lesser(high, size);
-    let [t, r, lost] = reduce_in_two(a, size);
+    let [t, n, r, lost] = reduce_in_two(a, size);
     let p = near_one(a, r, Some(lost));
     // Half of it: one less in the exponent.
-    let one = pattern(a, 1);
-    let t = a.int_sub(t, one);
-    let half = scaled(a, t, p);
+    let (lowest, one) = (pattern(a, 1), a.real(1.0));
+    let less = [a.int_sub(t, lowest), a.sub(n, one)];
+    let half = scaled(a, less, p);
     let quarter = a.real(0.25);
     let other = a.div(quarter, half);
     a.add(half, other)
