@@ -95,9 +95,7 @@ impl Builder {
         let negated = |x: Formed| x.form == Form::Negated;
         let form = if negated(a) != negated(b) { Form::Negated } else { Form::Real };
         match op {
-            Op::Mul if self.is_one(a.value) => (b.value, form),
-            Op::Mul if self.is_one(b.value) => (a.value, form),
-            Op::Mul => (self.mul(a.value, b.value), form),
+            Op::Mul => self.product(a.value, b.value, form),
             Op::Div => (self.divided(a.value, b.value), form),
             Op::Add if negated(a) && !negated(b) => (self.sub(b.value, a.value), Form::Real),
             Op::Add if negated(b) => {
@@ -113,6 +111,20 @@ impl Builder {
                 (self.sub(a.value, b.value), Form::Real)
             }
             _ => (self.add(a.value, b.value), Form::Real),
+        }
+    }
+
+    /// A product of such a form; what some factors do is done with fewer instructions, or beside other products.
+    fn product(&mut self, a: Value, b: Value, form: Form) -> (Value, Form) {
+        let (factor, other) = match self.constant(a) {
+            Some(x) => (x, b),
+            None => (self.constant(b).unwrap_or(f64::NAN), a),
+        };
+        match factor {
+            1.0 => (other, form),
+            -1.0 => (other, if form == Form::Negated { Form::Real } else { Form::Negated }),
+            2.0 => (self.add(other, other), form),
+            _ => (self.mul(a, b), form),
         }
     }
 
@@ -379,10 +391,6 @@ impl Builder {
     /// Whether a number is normal in the precision that values have now.
     fn is_normal(&self, x: f64) -> bool {
         if self.packed { (x as f32).is_normal() } else { x.is_normal() }
-    }
-
-    fn is_one(&self, x: Value) -> bool {
-        self.constant(x) == Some(1.0)
     }
 
     fn nothing_if_zero(&mut self, weight: Value, x: Value) -> Value {
