@@ -24,6 +24,7 @@ mod ready;
 mod registers;
 mod rounds;
 mod run;
+mod schedule;
 mod short;
 mod states;
 mod stream;

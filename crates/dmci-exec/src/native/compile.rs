@@ -6,13 +6,14 @@ use super::encode::{Numbers, Vectors};
 use super::entire::Entire;
 use super::flat::Flat;
 use super::inside::{Inside, Piece};
-use super::ir::{Builder, NONE, Value};
+use super::ir::{Builder, Instruction, NONE, Value};
 use super::line::Lowering;
 use super::lists::Layout;
 use super::order::ordered;
 use super::packed::{can_be_packed, packing_pays};
 use super::rounds::{Rounds, RoundsCode};
 use super::run::FEW;
+use super::schedule::scheduled;
 use crate::plan::{LoopStep, Plan, RowRange, Slot, Step, TensorKind, TensorStep};
 use memmap2::{Mmap, MmapMut};
 use std::ops::Range;
@@ -146,6 +147,13 @@ impl Compiled {
             }
         }
         let (_, mut emitted, (lowered, resident)) = best?;
+        if !repeats && lanes > FEW && lowered.length() < SHORT && chain < emitted.for_each() {
+            let how = (width_for(lanes), emitted.interleave, 0);
+            let in_time =
+                lowered.scheduled(emitted.interleave).map(|s| s.emit(plan.single, strides, how, (None, true)));
+            let is_short = |e: &Emitted| e.for_each() <= WORTH_WAITING_LESS * emitted.for_each();
+            emitted = in_time.filter(is_short).unwrap_or(emitted);
+        }
         if repeats {
             let how = (width_for(lanes), emitted.interleave, resident);
             emitted = lowered.emit(plan.single, strides, how, (rounds.as_ref(), false));
@@ -242,6 +250,8 @@ struct Emitted {
     interleave: usize,
     /// Instructions on vectors, in rounds if there are any.
     vectors: usize,
+    /// Those that are run for each group of lanes, if there are no rounds.
+    run: usize,
     repeats: bool,
     rounds: Option<RoundsCode>,
 }
@@ -266,6 +276,9 @@ pub(super) fn vectors_written(instructions: usize) -> usize {
 /// What must be left of the cost if more lanes are worked on together: their loads and stores get into each other's way.
 const WORTH_MORE_LANES: f64 = 0.87;
 
+/// How many instructions it takes at most, in comparison, to wait less.
+const WORTH_WAITING_LESS: f64 = 1.065;
+
 /// Instructions that a processor looks at together, and does in a cycle, from its cache of decoded
 /// instructions or not.
 const WINDOW: f64 = 224.0;
@@ -283,6 +296,13 @@ fn cost(emitted: &Emitted, chain: f64) -> f64 {
         false => ((WINDOW / vectors.max(1.0)).max(1.0), 0.0),
     };
     ((vectors / rate).max(chain / overlap) + least) / emitted.interleave as f64
+}
+
+impl Emitted {
+    /// Instructions for a vector.
+    fn for_each(&self) -> f64 {
+        self.run as f64 / self.interleave as f64
+    }
 }
 
 impl<'a> Lowered<'a> {
@@ -347,6 +367,7 @@ impl<'a> Lowered<'a> {
         (rounds, tried): (Option<&Rounds<'_>>, bool),
     ) -> Emitted {
         let mut emitter = Emitter::new(&self.builder, strides, interleave, width * 8, single);
+        let before = emitter.code.vectors;
         let pieces = if tried && rounds.is_some() { &[][..] } else { &self.pieces };
         let parts = pieces.iter().map(|(part, range)| match part {
             Part::Code(_) => Part::Code(emitter.function(range.clone())),
@@ -367,16 +388,26 @@ impl<'a> Lowered<'a> {
             code
         });
         let (repeats, vectors) = (in_rounds.is_some(), in_rounds.unwrap_or(emitter.code.vectors));
-        let (spills, lanes) = (emitter.spills as usize, emitter.lanes);
-        Emitted { bytes: emitter.code.bytes, parts, spills, lanes, interleave, vectors, repeats, rounds }
+        let (spills, lanes, run) = (emitter.spills as usize, emitter.lanes, emitter.code.vectors - before);
+        Emitted { bytes: emitter.code.bytes, parts, spills, lanes, interleave, vectors, run, repeats, rounds }
     }
 
     /// The same, each piece in an order that needs fewer registers, if any has one.
     fn reordered(&self) -> Option<Lowered<'a>> {
+        self.in_order(|instructions| ordered(instructions, &self.builder.homes))
+    }
+
+    /// The same in an order for so many vectors beside each other in which few instructions wait.
+    fn scheduled(&self, interleave: usize) -> Option<Lowered<'a>> {
+        let Builder { homes, vectors, .. } = &self.builder;
+        self.in_order(|instructions| Some(scheduled(instructions, homes, *vectors, interleave)))
+    }
+
+    fn in_order(&self, order: impl Fn(&[Instruction]) -> Option<Vec<Instruction>>) -> Option<Lowered<'a>> {
         let entire = self.entire.iter().flat_map(|entire| [&entire.prelude, &entire.round]);
         let inside = self.inside.iter().flat_map(|inside| inside.pieces.iter().filter_map(Piece::range));
         let ranges = self.pieces.iter().map(|piece| &piece.1).chain([&self.round]).chain(entire).chain(inside);
-        let of_piece = |range: &Range<usize>| ordered(&self.builder.instructions[range.clone()], &self.builder.homes);
+        let of_piece = |range: &Range<usize>| order(&self.builder.instructions[range.clone()]);
         let orders: Vec<_> = ranges.filter_map(|range| Some((range.clone(), of_piece(range)?))).collect();
         if orders.is_empty() {
             return None;

@@ -4,7 +4,7 @@
 //! last one that needs its operands, it comes as soon as they are there: its result takes their place, and fewer
 //! values wait in registers.
 
-use super::ir::{Action, Home, Instruction, NONE};
+use super::ir::{Action, Home, Instruction, NONE, Value};
 use rustc_hash::FxHashMap;
 
 /// How far an instruction comes forward at most.
@@ -37,15 +37,15 @@ pub(super) fn ordered(instructions: &[Instruction], homes: &[Home]) -> Option<Ve
 }
 
 /// A straight line of instructions, and what waits for what.
-struct Line<'a> {
+pub(super) struct Line<'a> {
     instructions: &'a [Instruction],
     /// By instruction, how many others must come before it; `DONE` behind it.
-    waits: Vec<u32>,
+    pub waits: Vec<u32>,
     /// Those that wait for an instruction, one instruction after the other, and where those of each begin.
-    followers: Vec<u32>,
+    pub followers: Vec<u32>,
     begins: Vec<u32>,
     /// By value: instructions that still need it, and when it was made.
-    needed: Vec<u32>,
+    pub needed: Vec<u32>,
     made: Vec<u32>,
     now: u32,
 }
@@ -53,7 +53,7 @@ struct Line<'a> {
 const DONE: u32 = u32::MAX;
 
 impl<'a> Line<'a> {
-    fn new(instructions: &'a [Instruction], homes: &[Home]) -> Line<'a> {
+    pub fn new(instructions: &'a [Instruction], homes: &[Home]) -> Line<'a> {
         let mut edges: Vec<(u32, u32)> = Vec::with_capacity(2 * instructions.len());
         let (mut producer, mut needed) = (vec![DONE; homes.len()], vec![0; homes.len()]);
         let mut readers: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
@@ -94,6 +94,22 @@ impl<'a> Line<'a> {
         Line { instructions, waits, followers, begins, needed, made: vec![DONE; homes.len()], now: 0 }
     }
 
+    /// By instruction, the cycles from its start to the end of the longest chain that begins with it.
+    pub fn chains(&self) -> Vec<u32> {
+        let mut chains = vec![0; self.instructions.len()];
+        for (i, instruction) in self.instructions.iter().enumerate().rev() {
+            let followers = &self.followers[self.begins[i] as usize..self.begins[i + 1] as usize];
+            let behind = followers.iter().map(|&f| chains[f as usize]).max().unwrap_or(0);
+            chains[i] = behind + instruction.action.latency();
+        }
+        chains
+    }
+
+    /// Whether a value was made in the line, so far.
+    pub fn is_made(&self, v: Value) -> bool {
+        self.made[v.0 as usize] != DONE
+    }
+
     fn is_done(&self, i: u32) -> bool {
         self.waits[i as usize] == DONE
     }
@@ -106,7 +122,7 @@ impl<'a> Line<'a> {
         last.filter(|&v| in_register(v)).count() >= (instruction.result != NONE) as usize
     }
 
-    fn take(&mut self, i: u32) {
+    pub fn take(&mut self, i: u32) {
         let instruction = &self.instructions[i as usize];
         self.waits[i as usize] = DONE;
         instruction.distinct_operands().for_each(|v| self.needed[v.0 as usize] -= 1);
@@ -117,7 +133,7 @@ impl<'a> Line<'a> {
     }
 
     /// The followers of an instruction, of which it was one that they waited for.
-    fn follow(&mut self, i: u32) -> std::ops::Range<usize> {
+    pub fn follow(&mut self, i: u32) -> std::ops::Range<usize> {
         let range = self.begins[i as usize] as usize..self.begins[i as usize + 1] as usize;
         for &follower in &self.followers[range.clone()] {
             self.waits[follower as usize] -= 1;
