@@ -61,6 +61,18 @@ def prepared(names):
     return peers
 
 
+def processor(what):
+    """What the system says of the first core."""
+    with open("/proc/cpuinfo") as file:
+        return next((line.split(":")[1].strip() for line in file if line.split(":")[0].strip() == what), "")
+
+
+def core():
+    """Which generation it is, since names do not tell."""
+    vectors = 512 if "avx512f" in processor("flags").split() else 256
+    return f"family {processor('cpu family')}, model {processor('model')}, vectors of {vectors} bits"
+
+
 def wants_gradient(case):
     return case.gradient and not ARGS.values
 
@@ -191,7 +203,7 @@ def main():
     rows = found.pop("jax")
     mean, worst = report.summary(rows)
     save({"date": datetime.date.today().isoformat(), "machine": platform.processor() or platform.machine(),
-          "cpu": next((l.split(":")[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), ""),
+          "cpu": processor("model name"), "core": core(),
           "jax": peers["jax"].version, "single": ARGS.single, "threads": ARGS.threads, "shared": ARGS.shared,
           "values": ARGS.values, "mean": mean, "worst": worst, "rows": rows, "hand": hand, "casadi": casadi,
           "others": {name: {"version": peers[name].version, "rows": rows} for name, rows in found.items()}})
