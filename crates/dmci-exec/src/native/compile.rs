@@ -277,7 +277,7 @@ pub(super) fn vectors_written(instructions: usize) -> usize {
 const WORTH_MORE_LANES: f64 = 0.87;
 
 /// How many instructions it takes at most, in comparison, to wait less.
-const WORTH_WAITING_LESS: f64 = 1.065;
+const WORTH_WAITING_LESS: f64 = 1.07;
 
 /// Instructions that a processor looks at together, and does in a cycle, from its cache of decoded
 /// instructions or not.
