@@ -63,7 +63,15 @@ pub struct Factored {
     pub order: SmallVec<[usize; 8]>,
     /// The first `n` elements of `Q'` times the right-hand side.
     pub rotated: Vector,
+    /// The lengths of the matrix's columns, in the order of those of `R`: columns have units of their own, so that
+    /// each says itself what is little.
+    lengths: Vector,
     n: usize,
+}
+
+/// What rounding leaves of one of so many columns if it depends on the others, as a share of its length.
+fn rounding(columns: usize) -> f64 {
+    10.0 * f64::EPSILON * columns as f64
 }
 
 /// A least-squares solution of `A x = b` and `D x = 0` together, `D` diagonal.
@@ -90,14 +98,18 @@ impl Factored {
         let mut r: Square = smallvec![0.0; n * n];
         // The lengths of columns, of what is left of them.
         let mut lengths: Vector = columns[..n * rows].chunks_exact(rows.max(1)).map(length).collect();
+        let mut whole = lengths.clone();
         for k in 0..n.min(rows) {
-            let longest = |best: usize, this: usize| if lengths[this] > lengths[best] { this } else { best };
+            // What is left of a dependent column is noise, however long: it must not come before one that has a say.
+            let rank = |j: usize| (lengths[j] > rounding(n) * whole[j], lengths[j]);
+            let longest = |best: usize, this: usize| if rank(this) > rank(best) { this } else { best };
             let pivot = (k + 1..n).fold(k, longest);
             if pivot != k {
                 let (before, after) = columns.split_at_mut(pivot * rows);
                 before[k * rows..(k + 1) * rows].swap_with_slice(&mut after[..rows]);
                 order.swap(k, pivot);
                 lengths.swap(k, pivot);
+                whole.swap(k, pivot);
                 (0..k).for_each(|i| r.swap(i * n + k, i * n + pivot));
             }
             let norm = lengths[k];
@@ -128,17 +140,17 @@ impl Factored {
         }
         let mut rotated: Vector = SmallVec::from_slice(&columns[n * rows..][..n.min(rows)]);
         rotated.resize(n, 0.0);
-        Factored { r, order, rotated, n }
-    }
-
-    /// The diagonal element below which a column counts as dependent: what rounding leaves of one that is.
-    fn negligible(&self) -> f64 {
-        self.r.first().map_or(0.0, |x| x.abs()) * 10.0 * f64::EPSILON * self.n as f64
+        Factored { r, order, rotated, lengths: whole, n }
     }
 
     /// How many columns are independent.
     pub fn rank(&self) -> usize {
-        (0..self.n).take_while(|&k| self.r[k * self.n + k].abs() > self.negligible()).count()
+        self.rank_above(rounding(self.n))
+    }
+
+    /// How many columns are independent of those before by more than this share of their length.
+    pub fn rank_above(&self, share: f64) -> usize {
+        (0..self.n).take_while(|&k| self.r[k * self.n + k].abs() > share * self.lengths[k]).count()
     }
 
     /// The least-squares solution of `A x = b` and `D x = 0` together, `D` diagonal: what
@@ -177,16 +189,17 @@ impl Factored {
         let n = self.n;
         for k in (0..n).rev() {
             let rest: f64 = (k + 1..n).map(|i| s[k * n + i] * b[i]).sum();
-            b[k] = self.divided(b[k] - rest, s[k * n + k]);
+            b[k] = self.divided(b[k] - rest, s, k);
         }
         let mut x: Vector = smallvec![0.0; n];
         self.order.iter().zip(b).for_each(|(&j, found)| x[j] = found);
         x
     }
 
-    /// A quotient by a diagonal element, 0 if that belongs to a dependent column.
-    fn divided(&self, x: f64, diagonal: f64) -> f64 {
-        if diagonal.abs() > self.negligible() { x / diagonal } else { 0.0 }
+    /// A quotient by a diagonal element of a triangle, 0 if that belongs to a dependent column.
+    fn divided(&self, x: f64, s: &[f64], k: usize) -> f64 {
+        let diagonal = s[k * self.n + k];
+        if diagonal.abs() > rounding(self.n) * self.lengths[k] { x / diagonal } else { 0.0 }
     }
 
     /// How fast the length of `U x` falls with the damping, for the solution with the dampings `sqrt(damping) U`, `U`
@@ -209,7 +222,7 @@ impl Factored {
         let mut w: Vector = self.order.iter().map(|&j| right[j]).collect();
         for k in 0..n {
             let above: f64 = (0..k).map(|i| known.s[i * n + k] * w[i]).sum();
-            w[k] = self.divided(w[k] - above, known.s[k * n + k]);
+            w[k] = self.divided(w[k] - above, &known.s, k);
         }
         self.back(&known.s, w)
     }
@@ -352,6 +365,31 @@ mod tests {
         let dependent: Vec<f64> = (0..rows).flat_map(|i| [i as f64, 2.0 * i as f64, 1.0]).collect();
         let factored = Factored::new(&dependent, &vec![1.0; rows], n, &mut Vec::new());
         assert_eq!((factored.rank(), factored.covariance()), (2, None));
+    }
+
+    /// Columns in other units: the solution is the same in other units, and so is what depends on what.
+    #[test]
+    fn the_units_of_columns_change_nothing() {
+        let (rows, n) = (7, 4);
+        let free = matrix(rows, 3);
+        let right: Vec<f64> = (0..rows).map(|i| (i as f64).cos()).collect();
+        for units in [[1.0; 4], [1e18, 1.0, 1e-12, 1e18], [1.0, 1e-18, 1e16, 1.0], [1e-30, 1e30, 1.0, 1e-30]] {
+            // The last column is that of the first, but for its unit.
+            let a: Vec<f64> = free
+                .chunks(3)
+                .flat_map(|r| [r[0], r[1], r[2], 3.0 * r[0]])
+                .zip(units.iter().cycle())
+                .map(|(x, u)| x * u)
+                .collect();
+            let factored = Factored::new(&a, &right, n, &mut Vec::new());
+            assert_eq!(factored.rank(), 3, "{units:?}");
+            let x = scaled(&factored.solve(&[0.0; 4]).x, &units);
+            assert!(x[0] == 0.0 || x[3] == 0.0, "{x:?}");
+            let alone = Factored::new(&free, &right, 3, &mut Vec::new()).solve(&[0.0; 3]).x;
+            for (got, expected) in [(x[0] + 3.0 * x[3], alone[0]), (x[1], alone[1]), (x[2], alone[2])] {
+                assert!((got - expected).abs() < 1e-12 * expected.abs(), "{units:?}: {x:?} {alone:?}");
+            }
+        }
     }
 
     #[test]

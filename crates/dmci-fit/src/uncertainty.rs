@@ -7,7 +7,7 @@
 //! interval leaves the bounds of its parameter.
 
 use crate::distribution::{normal_quantile, student_quantile};
-use crate::linear::{Factored, eigen};
+use crate::linear::{Factored, column_lengths, eigen};
 use crate::problem::Problem;
 use crate::search::Need;
 use dmci::Report;
@@ -85,11 +85,15 @@ const VAGUE: f64 = 5.0;
 /// Shares of the largest eigenvalue below which a direction is flat.
 const FLAT: f64 = 1e-14;
 
+/// A column of the Jacobian of which others leave no more than this share depends on them: loops round more than once.
+const DEPENDENT: f64 = 1e-11;
+
 /// What the data say at a point: the curvature of the loss, in units in which a change of the loss by
 /// one half is one standard error.
 struct Information {
     matrix: Vec<f64>,
-    /// The covariance, computed without squaring if that is possible.
+    /// The covariance, computed without squaring; none if that is not possible, or if there is none because a
+    /// direction is flat.
     covariance: Option<Vec<f64>>,
     method: &'static str,
     quantile: f64,
@@ -113,7 +117,9 @@ pub fn uncertainty(problem: &Problem, raw: &[f64]) -> Result<Option<Uncertainty>
     }
     let (values, vectors) = eigen(&scaled, n);
     let largest = values.last().copied().unwrap_or(0.0);
-    let is_flat = |value: f64| value <= FLAT * n as f64 * largest.max(1e-300);
+    // Squares hide what is left of a column that is nearly one of the others; who has not squared knows better.
+    let determined = information.covariance.is_some();
+    let is_flat = |value: f64| !determined && value <= FLAT * n as f64 * largest.max(1e-300);
     // A saddle: what is called an error there means nothing.
     if values.first().is_some_and(|v| *v < -1e-6 * largest) {
         return Ok(None);
@@ -127,8 +133,8 @@ pub fn uncertainty(problem: &Problem, raw: &[f64]) -> Result<Option<Uncertainty>
         }
     }
     let covariance = match information.covariance {
-        Some(covariance) if flat == 0 => covariance,
-        _ => (0..n * n)
+        Some(covariance) => covariance,
+        None => (0..n * n)
             .map(|k| {
                 let (i, j) = (k / n, k % n);
                 if verdicts[i] == Verdict::Not || verdicts[j] == Verdict::Not {
@@ -203,9 +209,15 @@ fn information(problem: &Problem, raw: &[f64]) -> Result<Option<Information>, Re
         let freedom = count.saturating_sub(n);
         let variance = if known { 0.5 } else { found.loss / freedom as f64 };
         let (variance, noise) = if variance < NO_NOISE { (1.0, 0.0) } else { (variance, 1.0) };
+        let lengths = column_lengths(&found.jacobian, n);
+        let units: Vec<f64> = lengths.iter().map(|l| if *l > 0.0 { 1.0 / l } else { 1.0 }).collect();
+        let even: Vec<f64> = found.jacobian.iter().zip(units.iter().cycle()).map(|(x, unit)| x * unit).collect();
+        let factored = Factored::new(&even, &found.residuals, n, &mut Vec::new());
+        let covariance = factored.covariance().filter(|_| factored.rank_above(DEPENDENT) == n);
+        let in_units = |k: usize, x: f64| x * units[k / n] * (variance * units[k % n]);
+        let covariance = covariance.map(|list| list.into_iter().enumerate().map(|(k, x)| in_units(k, x)).collect());
         let root = sqrt(variance);
         let scaled: Vec<f64> = found.jacobian.iter().map(|x| x / root).collect();
-        let factored = Factored::new(&scaled, &found.residuals, n, &mut Vec::new());
         let mut matrix = vec![0.0; n * n];
         for row in scaled.chunks(n) {
             for i in 0..n {
@@ -213,7 +225,6 @@ fn information(problem: &Problem, raw: &[f64]) -> Result<Option<Information>, Re
             }
         }
         let quantile = if known { normal_quantile(0.975) } else { student_quantile(0.975, freedom as f64) };
-        let covariance = factored.covariance();
         return Ok(Some(Information { matrix, covariance, method: "jacobian", quantile, noise }));
     }
     if !problem.loss.is_likelihood() && !problem.is_objective() {

@@ -132,6 +132,30 @@ fn how_residuals_bend_saves_most_steps_of_least_squares() {
     }
 }
 
+/// A function of numbers in other units: those of even places are small, those of odd places large.
+fn in_units(f: Function, x: &[f64]) -> Evaluation {
+    let n = x.len();
+    let unit = |k: usize| if k.is_multiple_of(2) { 1e-18 } else { 1e12 };
+    let mut found = f(&x.iter().enumerate().map(|(k, x)| x / unit(k)).collect::<Vec<f64>>());
+    found.gradient.iter_mut().enumerate().for_each(|(k, g)| *g /= unit(k));
+    found.jacobian.iter_mut().enumerate().for_each(|(k, d)| *d /= unit(k % n));
+    found
+}
+
+#[test]
+fn the_units_of_numbers_cost_least_squares_no_steps() {
+    let functions: [(Function, &[f64], usize, f64); 2] = [
+        (|x| in_units(exponentials, x), &[1.2e-18, 0.3e12, 5.6e-18, 5.5e12, 6.5e-18, 7.6e12], 45, 0.0),
+        (|x| in_units(large_residuals, x), &[1.0e-18, 0.0], 12, 49.0),
+    ];
+    for (f, start, most, lowest) in functions {
+        let member = run(&Optimizer::named("lm").unwrap(), f, start, Budget::default());
+        assert!(matches!(member.stopped, Some(Stop::Converged | Stop::Exact)), "{:?}", member.stopped);
+        assert!(member.epochs <= most, "{} rounds, loss {}", member.epochs, member.loss());
+        assert!((member.loss() - lowest).abs() < 1e-12, "{} instead of {lowest}", member.loss());
+    }
+}
+
 /// Measurements that depend on the product of three numbers alone, with an error left at the minimum.
 fn product(x: &[f64]) -> Evaluation {
     let by = [x[1] * x[2], x[0] * x[2], x[0] * x[1]];
