@@ -43,6 +43,7 @@ mod resample;
 mod result;
 mod score;
 pub mod search;
+mod second;
 mod split;
 mod starts;
 mod sums;

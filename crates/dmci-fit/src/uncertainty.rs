@@ -9,7 +9,7 @@
 use crate::distribution::{normal_quantile, student_quantile};
 use crate::linear::{Factored, column_lengths, eigen};
 use crate::problem::Problem;
-use crate::search::Need;
+use crate::second::curvature;
 use dmci::Report;
 use dmci_ops::real::sqrt;
 
@@ -232,43 +232,6 @@ fn information(problem: &Problem, raw: &[f64]) -> Result<Option<Information>, Re
     }
     let Some(matrix) = curvature(problem, raw)? else { return Ok(None) };
     Ok(Some(Information { matrix, covariance: None, method: "hessian", quantile: normal_quantile(0.975), noise: 1.0 }))
-}
-
-/// Second derivatives of the loss by raw numbers: differences of gradients over two distances, so that
-/// the error of the first kind cancels. All gradients are lanes of one call.
-pub fn curvature(problem: &Problem, raw: &[f64]) -> Result<Option<Vec<f64>>, Report> {
-    let n = raw.len();
-    let distance = |j: usize| 1e-4 * raw[j].abs().max(1.0);
-    let shifts = [1.0, -1.0, 2.0, -2.0];
-    let points: Vec<Vec<f64>> = (0..n)
-        .flat_map(|j| {
-            shifts.map(|shift| {
-                let mut point = raw.to_vec();
-                point[j] += shift * distance(j);
-                point
-            })
-        })
-        .collect();
-    let found = problem.evaluate(&points, Need::Gradient)?;
-    if found.iter().any(|f| !f.is_finite()) {
-        return Ok(None);
-    }
-    let mut matrix = vec![0.0; n * n];
-    for j in 0..n {
-        // The distance that was really moved, after rounding.
-        let h = points[4 * j][j] - raw[j];
-        for i in 0..n {
-            let g = |k: usize| found[4 * j + k].gradient[i];
-            matrix[i * n + j] = (8.0 * (g(0) - g(1)) - (g(2) - g(3))) / (12.0 * h);
-        }
-    }
-    for i in 0..n {
-        for j in 0..i {
-            let mean = 0.5 * (matrix[i * n + j] + matrix[j * n + i]);
-            (matrix[i * n + j], matrix[j * n + i]) = (mean, mean);
-        }
-    }
-    Ok(Some(matrix))
 }
 
 /// Errors, intervals and correlations in the user's units.

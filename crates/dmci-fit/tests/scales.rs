@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use dmci::Program;
-use dmci_fit::{Fit, FitOptions, Problem, ProblemOptions, Stop, Table, Verdict, fit};
+use dmci_fit::{Fit, FitOptions, Loss, Problem, ProblemOptions, Stop, Table, Verdict, fit};
 use std::ops::ControlFlow;
 
 fn run(program: &str, data: &str, target: &str, options: ProblemOptions) -> Fit {
@@ -106,3 +106,53 @@ fn a_parameter_of_1e19_is_fitted_with_one_of_a_tenth() {
 
 /// Values and standard errors of N and E.
 const SEMI: [f64; 4] = [2.3729868714398224e19, 5.759295679010317e17, 0.11805072176137782, 0.0009298358000104592];
+
+/// The errors of a logistic regression are known: the information is the sum of p (1 - p) (1, x) (1, x)'.
+#[test]
+fn a_likelihood_has_the_same_errors_in_every_unit() {
+    for unit in [1e-9, 1e-3, 1.0, 100.0, 1000.0, 1e6, 1e12] {
+        let dose = |i: usize| unit * (i / 6) as f64 * 50.0;
+        let died = |i: usize| u8::from((i * 7 + 3) % 11 < 2 + i / 9);
+        let lines: Vec<String> = (0..60).map(|i| format!("{:?},{}", dose(i), died(i))).collect();
+        let data = format!("dose,dead\n{}\n", lines.join("\n"));
+        let program = "(params (a free 0.0) (b free 0.0)) (sigmoid (+ a (* b dose)))";
+        let options = ProblemOptions { loss: Loss::Binomial, ..Default::default() };
+        let fit = run(program, &data, "dead", options);
+        let ((a, of_a), (b, of_b)) = (number(&fit, "a"), number(&fit, "b"));
+        let mut sums = [0.0; 3];
+        for x in (0..60).map(dose) {
+            let p = 1.0 / (1.0 + (-a - b * x).exp());
+            (0..3).for_each(|k| sums[k] += p * (1.0 - p) * x.powi(k as i32));
+        }
+        let determinant = sums[0] * sums[2] - sums[1] * sums[1];
+        near(of_a, (sums[2] / determinant).sqrt(), 1e-6, &format!("unit {unit}"));
+        near(of_b, (sums[0] / determinant).sqrt(), 1e-6, &format!("unit {unit}"));
+    }
+}
+
+/// A line of width 0.1 at 1550: where zero lies on the axis changes no error.
+#[test]
+fn a_narrow_line_far_from_zero_has_the_errors_of_one_at_zero() {
+    let place = |i: i32| 1550.0 - 0.5 + f64::from(i) / 64.0;
+    let noise = |i: i32| 0.2 * f64::from((37 * i + 11) % 23 - 11) / 7.0;
+    let height = |x: f64| 10.0 * (-0.5 * ((x - 1550.05) / 0.1).powi(2)).exp();
+    let lines = |zero: f64| -> String {
+        let row = |i: i32| format!("{:?},{:?}\n", place(i) - zero, height(place(i)) + noise(i));
+        format!("x,y\n{}", (0..64).map(row).collect::<String>())
+    };
+    let found = |zero: f64| {
+        let program = format!(
+            "(params (A positive 8.0) (m free {:?}) (s positive 0.15) (sigma positive 1.0))
+             (* A (exp (* -0.5 (square (/ (- x m) s)))))",
+            1550.0 - zero
+        );
+        let fit = run(&program, &lines(zero), "y", ProblemOptions { loss: Loss::Gaussian, ..Default::default() });
+        ["A", "m", "s", "sigma"].map(|name| number(&fit, name).1)
+    };
+    let (far, zero) = (found(0.0), found(1550.0));
+    for (far, zero) in far.iter().zip(zero) {
+        near(*far, zero, 1e-5, "error");
+    }
+    // Nearly what the squares of slopes give.
+    assert!((6e-4..9e-4).contains(&far[1]), "{far:?}");
+}
