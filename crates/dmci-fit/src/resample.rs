@@ -43,12 +43,13 @@ const EPOCHS: usize = 200;
 
 /// Replaces the intervals of a fit by those of the profile likelihood: all values of a number for which the best
 /// loss, with the other numbers fitted anew, is not significantly above the lowest. An end that is never
-/// reached is the end of the number's range. Numbers of several raw numbers keep the intervals they have, and so do all
+/// reached is the end of the number's range. It needs no curvature, but starts from it. Numbers of several raw numbers keep the intervals they have, and so do all
 /// numbers of a program that gives its data exactly.
 /// `go_on` is asked now and then; if it says no, what is left keeps its intervals.
 pub fn profile(problem: &Problem, fit: &mut Fit, go_on: &dyn Fn() -> bool) -> Result<(), Report> {
-    let Some(rise) = significant_rise(problem, fit)? else { return Err(no_likelihood(problem)) };
-    let Some(uncertainty) = &mut fit.uncertainty else { return Ok(()) };
+    let rise = significant_rise(problem, fit)?;
+    let count = problem.value_names().len();
+    let uncertainty = fit.uncertainty.get_or_insert_with(|| crate::uncertainty::unknown(count, fit.raw.len()));
     // Where the loss cannot rise by more than rounding, there is no way to walk.
     if uncertainty.exact {
         return Ok(());
@@ -60,14 +61,17 @@ pub fn profile(problem: &Problem, fit: &mut Fit, go_on: &dyn Fn() -> bool) -> Re
         let involved: Vec<usize> = (0..n).filter(|i| slopes[k * n + i] != 0.0).collect();
         let (&[i], Some(transform)) = (&involved[..], problem.separate(k)) else { continue };
         let variance = uncertainty.covariance[i * n + i];
-        let step = if number.verdict == Verdict::Not || variance <= 0.0 { 1.0 } else { sqrt(variance) };
+        let walk = Walk { problem, fixed: i, lowest, rise };
+        let step = match number.verdict == Verdict::Not || variance <= 0.0 {
+            true => walk.first_step(&fit.raw)?,
+            false => sqrt(variance) * uncertainty.quantile,
+        };
         let mut ends = [0.0; 2];
         for (end, side) in ends.iter_mut().zip([-1.0, 1.0]) {
             if !go_on() {
                 return Ok(());
             }
-            let walk = Walk { problem, fixed: i, lowest, rise };
-            *end = transform.value(walk.end(&fit.raw, side * step * uncertainty.quantile)?);
+            *end = transform.value(walk.end(&fit.raw, side * step)?);
         }
         number.interval = Some((ends[0].min(ends[1]), ends[0].max(ends[1])));
     }
@@ -83,15 +87,22 @@ fn no_likelihood(problem: &Problem) -> Report {
 }
 
 /// How much a loss must rise to be significant at 5%.
-fn significant_rise(problem: &Problem, fit: &Fit) -> Result<Option<f64>, Report> {
+fn significant_rise(problem: &Problem, fit: &Fit) -> Result<f64, Report> {
     let (count, n) = (problem.measurements(), fit.raw.len());
     if problem.is_least_squares() && !problem.loss.is_likelihood() {
         let freedom = count.saturating_sub(n) as f64;
-        let quantile = student_quantile(0.975, freedom.max(1.0));
-        return Ok((freedom > 0.0).then_some(quantile * quantile * loss_at(problem, &fit.raw)? / freedom));
+        if freedom == 0.0 {
+            let message = format!("{count} measurements and {n} numbers to fit leave nothing to tell the noise from");
+            let help = "give more rows, fix parameters, or give standard deviations with --sigma";
+            return Err(Report::of(*Diagnostic::error("E0812", message).help(help)));
+        }
+        let quantile = student_quantile(0.975, freedom);
+        return Ok(quantile * quantile * loss_at(problem, &fit.raw)? / freedom);
     }
-    let known = problem.loss.is_likelihood() || problem.is_objective();
-    Ok(known.then(|| 0.5 * normal_quantile(0.975) * normal_quantile(0.975)))
+    if !problem.loss.is_likelihood() && !problem.is_objective() {
+        return Err(no_likelihood(problem));
+    }
+    Ok(0.5 * normal_quantile(0.975) * normal_quantile(0.975))
 }
 
 fn loss_at(problem: &Problem, raw: &[f64]) -> Result<f64, Report> {
@@ -107,6 +118,20 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    /// A first step where no curvature says how far: the power of ten at which the loss has risen, with all others as
+    /// they are; 1 if it rises nowhere.
+    fn first_step(&self, from: &[f64]) -> Result<f64, Report> {
+        let sizes: Vec<f64> = (-24..=24).map(|k| 10f64.powi(k)).collect();
+        let moved = |size: &f64| {
+            let mut point = from.to_vec();
+            point[self.fixed] += size;
+            point
+        };
+        let found = self.problem.evaluate(&sizes.iter().map(moved).collect::<Vec<_>>(), Need::Loss)?;
+        let has_risen = |f: &Evaluation| self.scaled(f.loss) >= 0.0;
+        Ok(found.iter().position(has_risen).map_or(1.0, |k| sizes[k]))
+    }
+
     /// Where the loss has risen significantly, from a point in the direction of a first step; infinite if nowhere.
     fn end(&self, from: &[f64], step: f64) -> Result<f64, Report> {
         let center = from[self.fixed];
@@ -129,7 +154,8 @@ impl Walk<'_> {
     fn between(&self, mut low: (f64, f64), mut high: (f64, f64), start: &[f64]) -> Result<f64, Report> {
         let mut point = start.to_vec();
         for i in 0..INWARDS {
-            if high.1.abs() < 1e-4 || (high.0 - low.0).abs() <= 1e-9 * high.0.abs().max(1.0) {
+            let (left, whole) = ((high.0 - low.0).abs(), (high.0 - start[self.fixed]).abs());
+            if high.1.abs() < 1e-4 || left <= 1e-9 * whole || left <= 4.0 * f64::EPSILON * high.0.abs() {
                 break;
             }
             // What is infinite says only on which side it is; and now and then a half makes sure of progress.

@@ -167,3 +167,31 @@ fn what_rounding_leaves_over_is_told_from_noise() {
     let noisy = fit_to(1e-12);
     assert!(!noisy.exact && noisy.numbers.iter().all(|n| n.error.unwrap() > 1e-14), "{noisy:?}");
 }
+
+/// Where a fit has no curvature to go by, a profile finds its own way, in every unit.
+#[test]
+fn a_profile_needs_no_curvature() {
+    for unit in [1e-9, 1.0, 1e12] {
+        let values = |x: f64| 4.0 + 0.1 * (5.0 * x).sin();
+        let lines: Vec<String> = (0..8).map(|x| format!("{unit:?},{:?}", values(f64::from(x)))).collect();
+        let table = Table::from_csv("mean.csv", format!("x,y\n{}\n", lines.join("\n")).as_bytes()).unwrap();
+        let options = ProblemOptions { loss: Loss::Gaussian, ..ProblemOptions::default() };
+        let problem = problem("(params (a free 0.0) (sigma positive 1.0 fixed)) (* a x)", &table, "y", options);
+        let mut found = run(&problem);
+        found.uncertainty = None;
+        profile(&problem, &mut found, &|| true).unwrap();
+        assert_eq!(found.intervals, Intervals::Profile);
+        // The mean of eight measurements is known to 1.96 / sqrt(8).
+        let mean = problem.training.target.iter().sum::<f64>() / 8.0;
+        let (reach, (low, high)) = (1.959963984540054 / 8f64.sqrt(), interval(&found, "a"));
+        assert!((low * unit - mean + reach).abs() < 1e-3 && (high * unit - mean - reach).abs() < 1e-3, "{low} {high}");
+    }
+}
+
+#[test]
+fn a_profile_needs_more_measurements_than_numbers() {
+    let table = exact(2, |x| 1.0 + x);
+    let problem = problem("(params (a free 1.0) (b free 0.5)) (+ a (* b x))", &table, "y", ProblemOptions::default());
+    let report = profile(&problem, &mut run(&problem), &|| true).unwrap_err();
+    assert!(report.to_string().contains("2 measurements and 2 numbers"), "{report}");
+}
