@@ -148,8 +148,8 @@ pub fn check_aside(loss: &Loss, [weights, sigma, trials]: &[Option<String>; 3]) 
     Ok(())
 }
 
-/// The parameters that describe noise: those with the names of noise that the program does not read; and
-/// what a fixed one multiplies standard deviations with.
+/// The parameters that describe noise, fitted or fixed: those with the names of noise that the program does not read;
+/// and what a fixed sigma multiplies standard deviations with.
 pub fn noise(
     program: &Program,
     loss: &Loss,
@@ -162,14 +162,18 @@ pub fn noise(
         let i = parameters.iter().position(|p| p.name == name && p.shape == Shape::Scalar)?;
         (!names.used.contains(&name.to_string())).then(|| layout.blocks[i].value)
     };
+    let fixed = |name: &str| {
+        let is_noise = |p: &&Parameter| p.name == name && p.shape == Shape::Scalar && !names.used.contains(&p.name);
+        fixed.iter().find(is_noise).map(|p| p.init)
+    };
     let wrong = |message: String, help: &str| Err(Report::of(*Diagnostic::error("E0806", message).help(help)));
     let mut noise = Noise::default();
     let mut factor = 1.0;
     match loss {
         Loss::Gaussian | Loss::StudentT(_) => {
             noise.sigma = index("sigma");
-            let known = fixed.iter().find(|p| p.name == "sigma" && !names.used.contains(&p.name));
-            factor = known.map_or(1.0, |p| p.init);
+            let known = fixed("sigma");
+            factor = known.unwrap_or(1.0);
             if noise.sigma.is_none() && sigma.is_none() && known.is_none() {
                 let message = format!("the {} loss needs the size of the noise", loss.name());
                 let help = "name a column with --sigma, or declare (sigma positive 1.0) in (params ...); if all rows \
@@ -178,11 +182,13 @@ pub fn noise(
             }
             if matches!(loss, Loss::StudentT(_)) {
                 noise.degrees = index("df");
+                noise.fixed.0 = fixed("df");
             }
         }
         Loss::NegativeBinomial => {
             noise.dispersion = index("dispersion");
-            if noise.dispersion.is_none() {
+            noise.fixed.1 = fixed("dispersion");
+            if noise.dispersion.is_none() && noise.fixed.1.is_none() {
                 let message = format!(
                     "the negative-binomial loss needs a parameter dispersion, which {} does not declare",
                     program.name

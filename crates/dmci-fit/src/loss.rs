@@ -41,6 +41,8 @@ pub struct Noise {
     pub degrees: Option<usize>,
     /// `dispersion` of the negative binomial distribution.
     pub dispersion: Option<usize>,
+    /// `df` and `dispersion` where they are fixed.
+    pub fixed: (Option<f64>, Option<f64>),
 }
 
 impl Noise {
@@ -178,11 +180,13 @@ impl Loss {
             Loss::Huber(limit) => plain(limit * (residual.abs() - 0.5 * limit), limit * residual.signum()),
             Loss::Gaussian => gaussian(residual, row.sigma, number(noise.sigma)),
             Loss::StudentT(degrees) => {
-                student(residual, row.sigma, number(noise.sigma), number(noise.degrees).unwrap_or(*degrees))
+                let degrees = number(noise.degrees).or(noise.fixed.0).unwrap_or(*degrees);
+                student(residual, row.sigma, number(noise.sigma), degrees)
             }
             Loss::Poisson => poisson(prediction, row.target),
             Loss::NegativeBinomial => {
-                negative_binomial(prediction, row.target, number(noise.dispersion).unwrap_or(f64::NAN))
+                let dispersion = number(noise.dispersion).or(noise.fixed.1);
+                negative_binomial(prediction, row.target, dispersion.unwrap_or(f64::NAN))
             }
             Loss::Binomial => binomial(prediction, row.target, row.trials),
             Loss::Procedure(_) | Loss::Objective => plain(prediction, 1.0),
@@ -254,7 +258,7 @@ fn binomial(p: f64, count: f64, trials: f64) -> Term {
 mod tests {
     use super::*;
 
-    const NOISE: Noise = Noise { sigma: Some(0), degrees: Some(1), dispersion: Some(2) };
+    const NOISE: Noise = Noise { sigma: Some(0), degrees: Some(1), dispersion: Some(2), fixed: (None, None) };
 
     /// Against scipy.stats: norm(3.1, 0.6), t(5, 3.1, 0.6), poisson(3.1), nbinom with mean 3.1 and size
     /// 2.5, binom(9, 0.3), at 4.
