@@ -6,7 +6,7 @@ use crate::binding::{
 };
 use crate::data::{Table, select};
 use crate::evaluate::Work;
-use crate::layout::Layout;
+use crate::layout::{Block, Layout};
 use crate::loss::{Loss, Noise};
 use crate::objective::Series;
 use crate::prior::Density;
@@ -247,16 +247,18 @@ impl Problem {
         names
     }
 
+    /// The block that a number of [`Problem::values`] belongs to.
+    pub(crate) fn block_of(&self, number: usize) -> Option<&Block> {
+        let mut end = 0;
+        self.layout.blocks.iter().find(|block| {
+            end += block.transform.values() * if block.per_group { self.layout.groups } else { 1 };
+            number < end
+        })
+    }
+
     /// The transform of a number of [`Problem::values`] that depends on one raw number alone.
     pub(crate) fn separate(&self, number: usize) -> Option<Transform> {
-        let mut at = 0;
-        for block in &self.layout.blocks {
-            at += block.transform.values() * if block.per_group { self.layout.groups } else { 1 };
-            if number < at {
-                return Some(block.transform).filter(|t| t.is_separate());
-            }
-        }
-        None
+        self.block_of(number).map(|block| block.transform).filter(|t| t.is_separate())
     }
 
     /// How many numbers are predicted that were measured.

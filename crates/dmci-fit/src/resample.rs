@@ -248,7 +248,7 @@ pub struct Bootstrap {
 
 /// Replaces standard errors and intervals of a fit by those of fits to as many rows, drawn with repetition: the
 /// spread of what they find, and the middle 95% of it. Rows of a group are drawn from that group; of an objective,
-/// whole series are drawn. Each fit starts from the result. `go_on` is asked after each; the draws so far count.
+/// whole series are drawn, and numbers that each series has of its own get none. Each fit starts from the result. `go_on` is asked after each; the draws so far count.
 pub fn bootstrap(
     problem: &Problem,
     fit: &mut Fit,
@@ -265,6 +265,11 @@ pub fn bootstrap(
     if units < 2 {
         let message = "there is only one series, so that none can be drawn anew";
         let help = "name groups with --group, or use --intervals profile";
+        return Err(Report::of(*Diagnostic::error("E0812", message).help(help)));
+    }
+    if (0..problem.value_names().len()).all(|k| is_of_one_series(problem, k)) {
+        let message = "all parameters differ by group, so that series drawn anew say nothing about them";
+        let help = "use --intervals profile, or fit a parameter that all series share";
         return Err(Report::of(*Diagnostic::error("E0812", message).help(help)));
     }
     let mut found = Bootstrap { draws: Vec::new(), failed: 0 };
@@ -287,6 +292,12 @@ pub fn bootstrap(
     }
     fit.bootstrap = Some(found);
     Ok(())
+}
+
+/// Whether a number of [`Problem::values`] belongs to one series of an objective: however often that is drawn, it says
+/// the same about the number.
+fn is_of_one_series(problem: &Problem, number: usize) -> bool {
+    problem.is_objective() && problem.block_of(number).is_some_and(|block| block.per_group)
 }
 
 /// The rows with other weights: each counts as often as it was drawn.
@@ -313,6 +324,10 @@ fn take(fit: &mut Fit, found: &Bootstrap, problem: &Problem) {
     let n = found.draws.len() as f64;
     let uncertainty = fit.uncertainty.get_or_insert_with(|| crate::uncertainty::unknown(count, fit.raw.len()));
     for (k, number) in uncertainty.numbers.iter_mut().enumerate() {
+        if is_of_one_series(problem, k) {
+            (number.error, number.interval) = (None, None);
+            continue;
+        }
         let mut values: Vec<f64> = found.draws.iter().map(|d| d[k]).collect();
         values.sort_by(f64::total_cmp);
         let mean = values.iter().sum::<f64>() / n;

@@ -195,3 +195,32 @@ fn a_profile_needs_more_measurements_than_numbers() {
     let report = profile(&problem, &mut run(&problem), &|| true).unwrap_err();
     assert!(report.to_string().contains("2 measurements and 2 numbers"), "{report}");
 }
+
+const SERIES: &str = "(params (a unit 0.5 (per cell)) (s positive 1.0))
+    (let loop ((k 0) (x 1.0) (L 0.0))
+      (if (= k (vlen y)) L
+          (loop (+ k 1) (* a x) (+ L (log s) (* 0.5 (square (/ (- (ref y k) x) s)))))))";
+
+/// A series that is drawn twice says the same about its own parameter as one that is drawn once.
+#[test]
+fn series_drawn_anew_say_nothing_about_what_each_has_of_its_own() {
+    let mut data = String::from("cell,y\n");
+    for (cell, a) in [("A", 0.9f64), ("B", 0.7), ("C", 0.8), ("D", 0.6)] {
+        let noise = |k: i32| 0.02 * f64::from((7 * k + 3) % 11 - 5) * a;
+        (0..12).for_each(|k| data += &format!("{cell},{:?}\n", a.powi(k) + noise(k)));
+    }
+    let table = Table::from_csv("series.csv", data.as_bytes()).unwrap();
+    let options = || ProblemOptions { group: Some("cell".into()), ..ProblemOptions::default() };
+    let problem = Problem::objective(Program::new(SERIES), &table, None, options()).unwrap();
+    let mut found = run(&problem);
+    bootstrap(&problem, &mut found, 30, 1, &|_| true).unwrap();
+    let numbers = &found.uncertainty.as_ref().unwrap().numbers;
+    assert!(numbers[..4].iter().all(|n| (n.error, n.interval) == (None, None)), "{numbers:?}");
+    assert!(numbers[4].error.unwrap() > 1e-3, "{numbers:?}");
+    // Nothing is left if all is of its own.
+    let own = SERIES.replace("(s positive 1.0)", "(s positive 1.0 (per cell))");
+    let problem = Problem::objective(Program::new(&own), &table, None, options()).unwrap();
+    let mut found = run(&problem);
+    let report = bootstrap(&problem, &mut found, 30, 1, &|_| true).unwrap_err();
+    assert!(report.diagnostics[0].code == "E0812" && report.to_string().contains("differ by group"), "{report}");
+}
