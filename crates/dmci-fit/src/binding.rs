@@ -433,15 +433,22 @@ fn numbers(table: &Table, column: &TableColumn) -> Result<Vec<f64>, Report> {
 }
 
 /// The program that gives prediction and loss of a row: its last form, and a procedure of its own applied to
-/// that and to the target.
-pub fn with_procedure(program: &Program, names: &Names, loss: &str, targets: &[String]) -> Result<Program, Report> {
+/// that and to the target. Also the name that the target has in there: one that the program does not use, since the
+/// name of the column may be that of something else, or none at all.
+pub fn with_procedure(
+    program: &Program,
+    names: &Names,
+    loss: &str,
+    targets: &[String],
+    run: &RunOptions,
+) -> Result<(Program, String), Report> {
     let wrong = |message: String, help: String| Err(Report::of(*Diagnostic::error("E0806", message).help(help)));
     if !names.defined.iter().any(|name| name == loss) {
         let message = format!("there is no loss {loss}, and {} defines no procedure of that name", program.name);
         let help = format!("the losses are {}; a procedure takes prediction and target", Loss::NAMES.join(", "));
         return wrong(message, help);
     }
-    let [target] = targets else {
+    let [_] = targets else {
         let message = format!("the procedure {loss} is a loss of one target, got {}", targets.len());
         return wrong(message, "fit one column, or let the program give its own objective".into());
     };
@@ -452,10 +459,15 @@ pub fn with_procedure(program: &Program, names: &Names, loss: &str, targets: &[S
     let (start, end) = (start as usize, end as usize);
     let text = &program.text;
     let (before, last, after) = (&text[..start], &text[start..end], &text[end..]);
-    let text = format!(
-        "{before}(let ((predicted-value {last})) (list predicted-value ({loss} predicted-value {target}))){after}"
-    );
-    Ok(Program::named(&program.name, &text))
+    let is_free = |name: &String| !text.contains(name) && run.bindings.iter().all(|(n, _)| n != name);
+    let fresh = |name: &str| {
+        let more = (1..).map(|i| format!("{name}-{i}"));
+        std::iter::once(name.to_string()).chain(more).find(is_free).expect("a program has an end")
+    };
+    let (predicted, measured) = (fresh("predicted-value"), fresh("measured-value"));
+    let text =
+        format!("{before}(let (({predicted} {last})) (list {predicted} ({loss} {predicted} {measured}))){after}");
+    Ok((Program::named(&program.name, &text), measured))
 }
 
 /// Reports every mistake in the program at once, before anything runs: above all names that are

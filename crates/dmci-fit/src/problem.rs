@@ -126,11 +126,12 @@ impl Problem {
         check_aside(&loss, &aside)?;
         let mut bound = bind_columns(&names, table, &targets, &aside, &run)?;
         let is_constant = bound.inputs.iter().all(|(name, _)| !names.mentioned.contains(name));
-        let mut outputs = targets.len();
+        let (read, mut outputs) = (bound.inputs.len(), targets.len());
         let mut walked = program.clone();
         if let Loss::Procedure(name) = &loss {
-            walked = with_procedure(&program, &names, name, &targets)?;
-            bound.inputs.push((targets[0].clone(), find_column(table, &targets[0])?.values.clone()));
+            let (with_loss, measured) = with_procedure(&program, &names, name, &targets, &run)?;
+            walked = with_loss;
+            bound.inputs.push((measured, find_column(table, &targets[0])?.values.clone()));
             outputs = 2;
         }
         let declared = names.schema.parameters.iter().map(|p| &p.name);
@@ -155,7 +156,7 @@ impl Problem {
         let start = group_starts(&program, &parameters, &layout)?;
         let priors = priors(&program, &loss, &parameters, &layout)?;
         let warnings = constant_target(table, &targets, &bound);
-        let (inputs, columns): (Vec<String>, Vec<Column>) = bound.inputs.iter().cloned().unzip();
+        let (mut inputs, columns): (Vec<String>, Vec<Column>) = bound.inputs.iter().cloned().unzip();
         let params = parameters.iter().map(|p| (p.name.clone(), p.datum())).collect();
         let input_names: Vec<&str> = inputs.iter().map(String::as_str).collect();
         // Rows without a value that the program reads take no part, and no share of what is held out.
@@ -176,6 +177,8 @@ impl Problem {
         let cancel = run.cancel.clone();
         let model = ModelOptions { run, outputs, output: false, ..ModelOptions::default() };
         let model = Model::with_params(walked, params, &input_names, model);
+        // A loss of the program's own reads the target besides.
+        inputs.truncate(read);
         Ok(Problem {
             program,
             data: table.name.clone(),

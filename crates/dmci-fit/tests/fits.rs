@@ -460,6 +460,28 @@ fn a_procedure_of_the_program_is_a_loss() {
     assert!((fit.predictions[40] - 5.0 * value(&fit, "a")).abs() < 1e-12);
 }
 
+/// The name of a column and the names of a program have nothing to do with each other.
+#[test]
+fn a_loss_of_the_program_sees_the_target_whatever_that_is_called() {
+    let lines = rows(|x| 2.0 * x + 0.1 * (17.0 * x).sin());
+    let program = |inside: &str| {
+        format!(
+            "(params (a free 1.0)) (define (log-cosh p q) (log (cosh (- p q))))
+             (define measured-value 7.0) (define y (* a x)) {inside}"
+        )
+    };
+    let options = || ProblemOptions { loss: Loss::Procedure("log-cosh".into()), ..Default::default() };
+    let expected =
+        run(&problem(&program("(* a x)"), &lines.replace("x,y", "x,z"), "z", options()), &Default::default());
+    assert!((value(&expected, "a") - 2.0).abs() < 0.1);
+    for (name, inside) in [("y", "(* 1.0 y)"), ("y cm", "(* a x)"), ("measured-value", "(* a x)"), ("a b)", "(* a x)")]
+    {
+        let problem = problem(&program(inside), &lines.replace("x,y", &format!("x,{name}")), name, options());
+        assert_eq!(value(&run(&problem, &Default::default()), "a"), value(&expected, "a"), "{name}");
+        assert_eq!(problem.inputs, ["x"], "{name}");
+    }
+}
+
 /// A random walk seen through noise: the likelihood of a scalar Kalman filter, which names its predictions.
 const KALMAN: &str = "(params (q positive 0.5) (r positive 0.5))
   (let loop ((k 0) (x 0.0) (P 10.0) (L 0.0) (predicted '()))
