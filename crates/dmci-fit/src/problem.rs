@@ -264,12 +264,19 @@ impl Problem {
         self.block_of(number).map(|block| block.transform).filter(|t| t.is_separate())
     }
 
-    /// How many numbers are predicted that were measured.
+    /// How many numbers are predicted that were measured and count.
     pub fn measurements(&self) -> usize {
         match &self.series {
             Some(series) => series.fitted.iter().sum(),
-            None => self.training.target.iter().filter(|y| !y.is_nan()).count(),
+            None => self.measured_cells().count(),
         }
+    }
+
+    /// The rows of the targets that were measured in rows that count, a row as often as it has such targets.
+    pub(crate) fn measured_cells(&self) -> impl Iterator<Item = usize> {
+        let (rows, targets) = (&self.training, self.targets.len());
+        let cells = rows.target.iter().enumerate().filter(|(_, y)| !y.is_nan()).map(move |(cell, _)| cell / targets);
+        cells.filter(|&row| rows.weight[row] > 0.0)
     }
 
     /// How many rows are fitted, and how many are held out.

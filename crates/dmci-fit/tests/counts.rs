@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use dmci::{Program, Report};
-use dmci_fit::{Fit, FitOptions, Loss, Problem, ProblemOptions, Sureness, Table, fit};
+use dmci_fit::{Fit, FitOptions, Loss, Problem, ProblemOptions, Sureness, Table, fit, profile};
 use std::ops::ControlFlow;
 
 fn problem(program: &str, data: &str, target: &str, options: ProblemOptions) -> Result<Problem, Report> {
@@ -39,9 +39,53 @@ fn same(got: &Fit, expected: &Fit, numbers: usize, what: &str) {
     }
 }
 
+fn same_criteria(got: &Fit, expected: &Fit, what: &str) {
+    let (a, b) = (got.criteria.unwrap(), expected.criteria.unwrap());
+    assert_eq!(a.parameters, b.parameters);
+    near(a.log_likelihood, b.log_likelihood, &format!("{what}, likelihood"));
+    near(a.aicc.unwrap(), b.aicc.unwrap(), &format!("{what}, AICc"));
+    near(a.bic, b.bic, &format!("{what}, BIC"));
+}
+
 /// Places and a noise that only looks like one.
 fn noisy(i: i32) -> (f64, f64) {
     (0.25 * f64::from(i), 0.1 * f64::from((7 * i + 3) % 11 - 5))
+}
+
+#[test]
+fn a_row_of_weight_zero_is_no_row() {
+    let row = |i: i32, w: i32| {
+        let (t, noise) = noisy(i);
+        format!("{t:?},{:?},{w},0.2\n", 2.0 * (-0.5 * t).exp() + noise)
+    };
+    let kept: String = (0..12).map(|i| row(i, 1 + i % 2)).collect();
+    let more: String = (12..20).map(|i| row(i, 0)).collect();
+    let (short, long) = (format!("t,y,w,s\n{kept}"), format!("t,y,w,s\n{kept}{more}"));
+    let plain = "(params (a free 1.0) (b positive 1.0)) (* a (exp (- (* b t))))";
+    let with_sigma = plain.replace("(params", "(params (sigma positive 1.0)");
+    let weights = || Some("w".to_string());
+    for (program, options) in [
+        (plain, ProblemOptions { weights: weights(), ..Default::default() }),
+        (
+            plain,
+            ProblemOptions { weights: weights(), loss: Loss::Gaussian, sigma: Some("s".into()), ..Default::default() },
+        ),
+        (&with_sigma, ProblemOptions { weights: weights(), loss: Loss::Gaussian, ..Default::default() }),
+    ] {
+        let what = options.loss.name().to_string();
+        let problems = [&long, &short].map(|data| problem(program, data, "y", options.clone()).unwrap());
+        let mut fits = [fitted(&problems[0]), fitted(&problems[1])];
+        assert_eq!(problems[0].measurements(), 12);
+        same(&fits[0], &fits[1], 2, &what);
+        same_criteria(&fits[0], &fits[1], &what);
+        for (problem, fit) in problems.iter().zip(&mut fits) {
+            profile(problem, fit, &|| true).unwrap();
+        }
+        for k in 0..2 {
+            let (a, b) = (sureness(&fits[0], k).interval.unwrap(), sureness(&fits[1], k).interval.unwrap());
+            assert!((a.0 - b.0).abs() < 1e-4 && (a.1 - b.1).abs() < 1e-4, "{what}: {a:?} {b:?}");
+        }
+    }
 }
 
 #[test]
