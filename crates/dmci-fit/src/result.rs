@@ -262,19 +262,14 @@ fn criteria(problem: &Problem, score: &Score) -> Option<Criteria> {
         return Some(Criteria::new(-score.loss, k, count));
     }
     if problem.loss.is_likelihood() {
-        let constant: f64 = (0..count)
-            .map(|c| {
-                let row = c / problem.targets.len();
-                rows.weight[row] * problem.loss.constant(&problem.noise, rows.sigma[row])
-            })
-            .sum();
+        let left_out = |row: usize| rows.weight[row] * problem.loss.constant(&problem.noise, rows.sigma[row]);
+        let constant: f64 = problem.measured_cells().map(left_out).sum();
         return Some(Criteria::new(-(score.loss + constant), k, count));
     }
     let sum = score.loss * if problem.loss.is_mean() { problem.divisor(rows) } else { 1.0 };
-    let weights: Vec<f64> = rows.weight.iter().copied().filter(|w| *w > 0.0).collect();
-    let counted = weights.len() * problem.targets.len();
-    let usable = problem.is_least_squares() && sum > 0.0 && counted > 0;
-    usable.then(|| Criteria::of_squares(sum, &weights, k, counted))
+    let weights: Vec<f64> = problem.measured_cells().map(|row| rows.weight[row]).collect();
+    let usable = problem.is_least_squares() && sum > 0.0 && count > 0;
+    usable.then(|| Criteria::of_squares(sum, &weights, k))
 }
 
 /// The scores of an objective program: of its predictions of the target, in the rows that were fitted and in

@@ -60,13 +60,12 @@ impl Criteria {
         }
     }
 
-    /// The criteria of least squares: normal noise of a size that is fitted too.
-    pub fn of_squares(sum: f64, weights: &[f64], parameters: usize, count: usize) -> Criteria {
-        let n = count as f64;
-        let repeats = n / weights.len().max(1) as f64;
-        let spread = 0.5 * repeats * sum_rows(weights.iter().map(|w| log(*w)));
+    /// The criteria of least squares over measurements of these weights: normal noise of a size that is fitted too.
+    pub fn of_squares(sum: f64, weights: &[f64], parameters: usize) -> Criteria {
+        let n = weights.len() as f64;
+        let spread = 0.5 * sum_rows(weights.iter().map(|w| log(*w)));
         let log_likelihood = -0.5 * n * (log(std::f64::consts::TAU * sum / n) + 1.0) + spread;
-        Criteria::new(log_likelihood, parameters + 1, count)
+        Criteria::new(log_likelihood, parameters + 1, weights.len())
     }
 }
 
@@ -89,10 +88,10 @@ mod tests {
     /// the two coefficients only.
     #[test]
     fn criteria_are_those_of_statsmodels() {
-        let criteria = Criteria::of_squares(3.7714285714285722, &[1.0; 6], 2, 6);
+        let criteria = Criteria::of_squares(3.7714285714285722, &[1.0; 6], 2);
         assert!((criteria.log_likelihood + 7.120714374834743).abs() < 1e-12, "{criteria:?}");
         assert!((criteria.aic - 2.0 - 18.24142874966949).abs() < 1e-12);
         assert!((criteria.bic - (6f64).ln() - 17.824947688125597).abs() < 1e-12);
-        assert_eq!(Criteria::of_squares(1.0, &[1.0; 4], 2, 4).aicc, None);
+        assert_eq!(Criteria::of_squares(1.0, &[1.0; 4], 2).aicc, None);
     }
 }

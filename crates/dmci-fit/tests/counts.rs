@@ -88,6 +88,37 @@ fn a_row_of_weight_zero_is_no_row() {
     }
 }
 
+/// Two targets with gaps, and the same cells as rows of one target.
+#[test]
+fn criteria_count_the_cells_that_were_measured() {
+    let (mut wide, mut long) = (String::from("t,u,v,w,s\n"), String::from("which,t,y,w,s\n"));
+    for i in 0..16 {
+        let (t, noise) = noisy(i);
+        let (u, v, w, s) = (3.0 * t + 1.0 + noise, 2.0 * t - 1.0 - 2.0 * noise, 1 + i % 3, 0.2 + 0.02 * f64::from(i));
+        let gap = i % 2 == 1;
+        wide += &format!("{t:?},{u:?},{},{w},{s:?}\n", if gap { "NA".to_string() } else { format!("{v:?}") });
+        long += &format!("0,{t:?},{u:?},{w},{s:?}\n");
+        if !gap {
+            long += &format!("1,{t:?},{v:?},{w},{s:?}\n");
+        }
+    }
+    let params = "(params (a free 1.0) (b free 1.0) (c free 1.0) (d free 1.0))";
+    let two = format!("{params} (list (+ (* a t) b) (+ (* c t) d))");
+    let one = format!("{params} (if (= which 0) (+ (* a t) b) (+ (* c t) d))");
+    let (weights, sigma) = (Some("w".to_string()), Some("s".to_string()));
+    for options in [
+        ProblemOptions::default(),
+        ProblemOptions { weights: weights.clone(), ..Default::default() },
+        ProblemOptions { loss: Loss::Gaussian, sigma: sigma.clone(), ..Default::default() },
+        ProblemOptions { loss: Loss::Gaussian, sigma, weights, ..Default::default() },
+    ] {
+        let expected = run(&one, &long, "y", options.clone());
+        let got = run(&two, &wide, "u,v", options);
+        same(&got, &expected, 4, "cells");
+        same_criteria(&got, &expected, "cells");
+    }
+}
+
 #[test]
 fn noise_that_is_fixed_is_what_it_says() {
     let row = |i: i32| {
