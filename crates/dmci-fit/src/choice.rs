@@ -251,9 +251,12 @@ fn settled(problem: &Problem, done: &[Population]) -> bool {
 
 /// The loss by which a portfolio chooses: of rows held out, if there are any.
 pub fn selection_loss(problem: &Problem, point: &[f64]) -> f64 {
-    let rows = if problem.held_out.is_empty() { &problem.training } else { &problem.held_out };
+    let (rows, priors) = match problem.held_out.is_empty() {
+        true => (&problem.training, 0.0),
+        false => (&problem.held_out, problem.loss_of_priors(point)),
+    };
     let found = problem.evaluate_rows(std::slice::from_ref(&point.to_vec()), rows, Need::Loss);
-    found.ok().and_then(|mut f| f.pop()).map_or(f64::INFINITY, |f| f.rank())
+    found.ok().and_then(|mut f| f.pop()).map_or(f64::INFINITY, |f| f.rank() - priors)
 }
 
 /// Numbers whose derivative is 0 wherever one looks although the loss changes with them: they occur

@@ -350,6 +350,13 @@ impl Problem {
         counts.flat_map(|&(density, at, count, _)| (at..at + count).map(move |k| (density, k)))
     }
 
+    /// What the priors add to the loss at a point in raw space. It is no part of what rows say.
+    pub(crate) fn loss_of_priors(&self, raw: &[f64]) -> f64 {
+        let mut sets = Vec::new();
+        (0..self.layout.groups).for_each(|group| self.layout.values_into(raw, group, &mut sets));
+        self.surprise(&sets)
+    }
+
     /// How improbable the parameters are by the priors alone.
     fn surprise(&self, sets: &[f64]) -> f64 {
         let n = self.layout.values;

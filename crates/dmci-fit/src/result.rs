@@ -188,7 +188,7 @@ pub(crate) fn result(
     Ok(Fit {
         parameters: fitted(problem, &raw, uncertainty.as_ref(), choice),
         start_loss: f64::NAN,
-        criteria: criteria(problem, &score),
+        criteria: criteria(problem, score.loss - problem.loss_of_priors(&raw)),
         score,
         held_out,
         series,
@@ -254,19 +254,20 @@ fn fitted(problem: &Problem, raw: &[f64], uncertainty: Option<&Uncertainty>, cho
     list
 }
 
-fn criteria(problem: &Problem, score: &Score) -> Option<Criteria> {
+/// The criteria for a loss without what priors add to it.
+fn criteria(problem: &Problem, loss: f64) -> Option<Criteria> {
     let (count, k) = (problem.measurements(), problem.layout.raws);
     let rows = &problem.training;
     if problem.is_objective() {
         // An objective is taken for a negative log-likelihood; only its user knows whether it is one.
-        return Some(Criteria::new(-score.loss, k, count));
+        return Some(Criteria::new(-loss, k, count));
     }
     if problem.loss.is_likelihood() {
         let left_out = |row: usize| rows.weight[row] * problem.loss.constant(&problem.noise, rows.sigma[row]);
         let constant: f64 = problem.measured_cells().map(left_out).sum();
-        return Some(Criteria::new(-(score.loss + constant), k, count));
+        return Some(Criteria::new(-(loss + constant), k, count));
     }
-    let sum = score.loss * if problem.loss.is_mean() { problem.divisor(rows) } else { 1.0 };
+    let sum = loss * if problem.loss.is_mean() { problem.divisor(rows) } else { 1.0 };
     let weights: Vec<f64> = problem.measured_cells().map(|row| rows.weight[row]).collect();
     let usable = problem.is_least_squares() && sum > 0.0 && count > 0;
     usable.then(|| Criteria::of_squares(sum, &weights, k))
@@ -298,7 +299,7 @@ fn predicted(problem: &Problem, raw: &[f64], rows: &Rows, warnings: &mut Report)
         (known.predictions.clone(), known.evaluation.loss)
     } else {
         let found = problem.evaluate_rows(&[raw.to_vec()], rows, Need::Loss)?.pop();
-        (problem.predictions(raw, rows)?, found.map_or(f64::NAN, |f| f.loss))
+        (problem.predictions(raw, rows)?, found.map_or(f64::NAN, |f| f.loss - problem.loss_of_priors(raw)))
     };
     let outputs = problem.targets.len();
     let bad = predictions.iter().enumerate().filter(|(_, p)| !p.is_finite());

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use dmci::{Program, Report};
-use dmci_fit::{Fit, FitOptions, Loss, Problem, ProblemOptions, Sureness, Table, fit, profile};
+use dmci_fit::{Fit, FitOptions, Holdout, Loss, Problem, ProblemOptions, Sureness, Table, fit, profile};
 use std::ops::ControlFlow;
 
 fn problem(program: &str, data: &str, target: &str, options: ProblemOptions) -> Result<Problem, Report> {
@@ -117,6 +117,41 @@ fn criteria_count_the_cells_that_were_measured() {
         same(&got, &expected, 4, "cells");
         same_criteria(&got, &expected, "cells");
     }
+}
+
+/// What is known before any data is no part of what the data say.
+#[test]
+fn criteria_and_rows_held_out_know_no_priors() {
+    let rows: Vec<(f64, f64)> = (0..20).map(noisy).map(|(t, noise)| (t, 1.0 + 2.0 * t + noise)).collect();
+    let lines: String = rows.iter().map(|(t, y)| format!("{t:?},{y:?}\n")).collect();
+    let program = "(params (a free 1.0 (prior normal 0 1)) (b free 1.0 (prior normal 0 1))
+                           (sigma positive 1.0 (prior half-normal 1))) (+ a (* b t))";
+    let options = ProblemOptions { loss: Loss::Gaussian, holdout: Holdout::Tail(0.25), ..Default::default() };
+    let fit = run(program, &format!("t,y\n{lines}"), "y", options);
+    let [a, b, sigma] = [0, 1, 2].map(|k: usize| fit.parameters[k].value);
+    let surprise = |(t, y): &(f64, f64)| {
+        0.5 * ((y - a - b * t) / sigma).powi(2) + (sigma * (2.0 * std::f64::consts::PI).sqrt()).ln()
+    };
+    let likelihood = -rows[..15].iter().map(surprise).sum::<f64>();
+    near(fit.criteria.unwrap().log_likelihood, likelihood, "likelihood");
+    near(fit.criteria.unwrap().aic, 6.0 - 2.0 * likelihood, "AIC");
+    near(fit.held_out.unwrap().loss, rows[15..].iter().map(surprise).sum(), "held out");
+    // What is made small has the priors in it.
+    assert!(fit.score.loss > 3.0 - likelihood, "{} {likelihood}", fit.score.loss);
+}
+
+/// An objective with a prior, which is no part of its likelihood either.
+#[test]
+fn the_criteria_of_an_objective_know_no_priors() {
+    let data = "y\n1.0\n2.0\n4.0\n";
+    let program = "(params (m free 0.0 (prior normal 0 1)))
+                   (let loop ((k 0) (L 0.0)) (if (= k (vlen y)) L (loop (+ k 1) (+ L (square (- (ref y k) m))))))";
+    let table = Table::from_csv("data.csv", data.as_bytes()).unwrap();
+    let fit = fitted(&Problem::objective(Program::new(program), &table, None, Default::default()).unwrap());
+    // The minimum of 3 m^2 - 14 m + 21 + m^2 / 2.
+    let m: f64 = 2.0;
+    near(fit.parameters[0].value, m, "m");
+    near(fit.criteria.unwrap().log_likelihood, -(1.0 + 0.0 + 4.0), "likelihood");
 }
 
 #[test]
