@@ -7,7 +7,7 @@ use crate::problem::{Problem, Rows};
 use crate::random::Stream;
 use crate::result::Fit;
 use crate::search::{Evaluation, LbfgsOptions, LevenbergOptions, Need, Optimizer};
-use crate::uncertainty::Verdict;
+use crate::uncertainty::{Verdict, decided};
 use dmci::{Diagnostic, Report};
 use dmci_ops::real::sqrt;
 
@@ -88,8 +88,8 @@ fn no_likelihood(problem: &Problem) -> Report {
 
 /// How much a loss must rise to be significant at 5%.
 fn significant_rise(problem: &Problem, fit: &Fit) -> Result<f64, Report> {
-    let (count, n) = (problem.measurements(), fit.raw.len());
     if problem.is_least_squares() && !problem.loss.is_likelihood() {
+        let (count, n) = (problem.measurements(), decided(problem, &fit.raw)?);
         let freedom = count.saturating_sub(n) as f64;
         if freedom == 0.0 {
             let message = format!("{count} measurements and {n} numbers to fit leave nothing to tell the noise from");

@@ -9,6 +9,7 @@
 use crate::distribution::{normal_quantile, student_quantile};
 use crate::linear::{Factored, column_lengths, eigen};
 use crate::problem::Problem;
+use crate::search::Evaluation;
 use crate::second::curvature;
 use dmci::Report;
 use dmci_ops::real::sqrt;
@@ -105,7 +106,7 @@ struct Information {
 const NO_NOISE: f64 = 1e-250;
 
 /// How sure the numbers at a point are; none if the loss says nothing about it (it is no likelihood
-/// and no sum of squares), or if there are not more rows than numbers.
+/// and no sum of squares), or if there are not more rows than numbers that they decide.
 pub fn uncertainty(problem: &Problem, raw: &[f64]) -> Result<Option<Uncertainty>, Report> {
     let Some(information) = information(problem, raw)? else { return Ok(None) };
     let n = raw.len();
@@ -202,18 +203,16 @@ fn information(problem: &Problem, raw: &[f64]) -> Result<Option<Information>, Re
     if problem.is_least_squares() {
         let found = &problem.known(raw)?.evaluation;
         let known = problem.loss.is_likelihood();
-        if !found.is_finite() || (count <= n && !known) {
+        let (factored, units) = even(found, n);
+        let rank = factored.rank_above(DEPENDENT);
+        if !found.is_finite() || (count <= rank && !known) {
             return Ok(None);
         }
         // The noise is known, or estimated from what the fit leaves over.
-        let freedom = count.saturating_sub(n);
+        let freedom = count.saturating_sub(rank);
         let variance = if known { 0.5 } else { found.loss / freedom as f64 };
         let (variance, noise) = if variance < NO_NOISE { (1.0, 0.0) } else { (variance, 1.0) };
-        let lengths = column_lengths(&found.jacobian, n);
-        let units: Vec<f64> = lengths.iter().map(|l| if *l > 0.0 { 1.0 / l } else { 1.0 }).collect();
-        let even: Vec<f64> = found.jacobian.iter().zip(units.iter().cycle()).map(|(x, unit)| x * unit).collect();
-        let factored = Factored::new(&even, &found.residuals, n, &mut Vec::new());
-        let covariance = factored.covariance().filter(|_| factored.rank_above(DEPENDENT) == n);
+        let covariance = factored.covariance().filter(|_| rank == n);
         let in_units = |k: usize, x: f64| x * units[k / n] * (variance * units[k % n]);
         let covariance = covariance.map(|list| list.into_iter().enumerate().map(|(k, x)| in_units(k, x)).collect());
         let root = sqrt(variance);
@@ -232,6 +231,20 @@ fn information(problem: &Problem, raw: &[f64]) -> Result<Option<Information>, Re
     }
     let Some(matrix) = curvature(problem, raw)? else { return Ok(None) };
     Ok(Some(Information { matrix, covariance: None, method: "hessian", quantile: normal_quantile(0.975), noise: 1.0 }))
+}
+
+/// The Jacobian of residuals, factored with columns of length 1, and what its columns were multiplied with for that.
+fn even(found: &Evaluation, n: usize) -> (Factored, Vec<f64>) {
+    let lengths = column_lengths(&found.jacobian, n);
+    let units: Vec<f64> = lengths.iter().map(|l| if *l > 0.0 { 1.0 / l } else { 1.0 }).collect();
+    let even: Vec<f64> = found.jacobian.iter().zip(units.iter().cycle()).map(|(x, unit)| x * unit).collect();
+    (Factored::new(&even, &found.residuals, n, &mut Vec::new()), units)
+}
+
+/// How many numbers, or combinations of them, the measurements of least squares decide: each takes one degree of
+/// freedom, and what they do not decide takes none.
+pub(crate) fn decided(problem: &Problem, raw: &[f64]) -> Result<usize, Report> {
+    Ok(even(&problem.known(raw)?.evaluation, raw.len()).0.rank_above(DEPENDENT))
 }
 
 /// Errors, intervals and correlations in the user's units.

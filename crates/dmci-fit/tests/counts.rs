@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use dmci::{Program, Report};
-use dmci_fit::{Fit, FitOptions, Holdout, Loss, Problem, ProblemOptions, Sureness, Table, fit, profile};
+use dmci_fit::{Fit, FitOptions, Holdout, Loss, Problem, ProblemOptions, Sureness, Table, Verdict, fit, profile};
 use std::ops::ControlFlow;
 
 fn problem(program: &str, data: &str, target: &str, options: ProblemOptions) -> Result<Problem, Report> {
@@ -152,6 +152,53 @@ fn the_criteria_of_an_objective_know_no_priors() {
     let m: f64 = 2.0;
     near(fit.parameters[0].value, m, "m");
     near(fit.criteria.unwrap().log_likelihood, -(1.0 + 0.0 + 4.0), "likelihood");
+}
+
+#[test]
+fn what_data_do_not_decide_costs_others_nothing() {
+    let mut data = String::from("site,t,y,test\n");
+    for (site, rate) in [("A", 0.5), ("B", 1.5), ("C", 1.0)] {
+        for i in 0..7 {
+            let (t, noise) = noisy(i);
+            data += &format!("{site},{t:?},{:?},{}\n", 3.0 * (-rate * t).exp() + noise, u8::from(site == "C"));
+        }
+    }
+    let program = "(params (a positive 1.0) (k positive 1.0 (per site))) (* a (exp (- (* k t))))";
+    let two: String = data.lines().filter(|l| !l.starts_with('C')).map(|l| format!("{l}\n")).collect();
+    let expected = run(program, &two, "y", Default::default());
+    let held = ProblemOptions { holdout: Holdout::Column("test".into()), ..Default::default() };
+    let unused = |value: &str| {
+        format!(
+            "(params (a positive 1.0) (k positive 1.0 (per site)) (z free 1.0))
+                                        (+ {value} (* a (exp (- (* k t)))))"
+        )
+    };
+    let problems = [
+        problem(program, &data, "y", held).unwrap(),
+        problem(&unused("(* 0.0 z)"), &two, "y", Default::default()).unwrap(),
+        problem(&unused("z (- z)"), &two, "y", Default::default()).unwrap(),
+    ];
+    let mut exact = expected.clone();
+    profile(&problem(program, &two, "y", Default::default()).unwrap(), &mut exact, &|| true).unwrap();
+    for (case, problem) in problems.iter().enumerate() {
+        let mut fit = fitted(problem);
+        same(&fit, &expected, 3, &format!("case {case}"));
+        assert_eq!(sureness(&fit, 3).verdict, Verdict::Not);
+        profile(problem, &mut fit, &|| true).unwrap();
+        let (a, b) = (sureness(&fit, 0).interval.unwrap(), sureness(&exact, 0).interval.unwrap());
+        assert!((a.0 - b.0).abs() < 1e-4 && (a.1 - b.1).abs() < 1e-4, "{a:?} {b:?}");
+    }
+}
+
+#[test]
+fn a_product_costs_one_degree_of_freedom() {
+    let lines: String = (0..5).map(noisy).map(|(t, noise)| format!("{t:?},{:?}\n", 1.0 + 2.0 * t + noise)).collect();
+    let data = format!("t,y\n{lines}");
+    let expected = run("(params (c free 0.0) (a free 1.0)) (+ c (* a t))", &data, "y", Default::default());
+    let product =
+        run("(params (c free 0.0) (a free 1.0) (b free 1.0)) (+ c (* a b t))", &data, "y", Default::default());
+    same(&product, &expected, 1, "product");
+    assert_eq!(sureness(&product, 1).verdict, Verdict::Not);
 }
 
 #[test]
