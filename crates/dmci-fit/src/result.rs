@@ -280,7 +280,7 @@ fn series_scores(problem: &Problem, loss: f64, series: &[(usize, f64, bool)]) ->
     let nothing = Score { loss, rmse: f64::NAN, r2: None };
     let Some((_, target)) = target.filter(|_| !series.is_empty()) else { return Some((nothing, None)) };
     let score = |fitted: bool| {
-        let part: Vec<&(usize, f64, bool)> = series.iter().filter(|s| s.2 == fitted).collect();
+        let part: Vec<_> = series.iter().filter(|s| s.2 == fitted && !target[s.0].is_nan()).collect();
         let predictions: Vec<f64> = part.iter().map(|s| s.1).collect();
         let measured: Vec<f64> = part.iter().map(|s| target[s.0]).collect();
         let squares = predictions.iter().zip(&measured).map(|(p, y)| (p - y) * (p - y)).sum::<f64>();

@@ -202,6 +202,25 @@ fn a_product_costs_one_degree_of_freedom() {
 }
 
 #[test]
+fn a_gap_in_the_end_of_a_series_is_not_scored() {
+    let rows: String = (0..20)
+        .map(|k| match k {
+            5 | 17 => format!("{k},NA\n"),
+            _ => format!("{k},{:?}\n", 0.9f64.powi(k) + 0.1 * noisy(k).1),
+        })
+        .collect();
+    let table = Table::from_bytes("data.csv", format!("k,y\n{rows}").as_bytes(), &["NA".to_string()]).unwrap();
+    let program = "(params (a unit 0.5))
+      (let loop ((k 0) (x 1.0) (L 0.0) (p '()))
+        (if (= k (vlen y)) (result (loss (* 200 L)) (yhat (reverse p)))
+            (loop (+ k 1) (* a x) (if (nan? (ref y k)) L (+ L (square (- (ref y k) x)))) (cons x p))))";
+    let options = ProblemOptions { holdout: Holdout::Tail(0.2), ..Default::default() };
+    let held =
+        fitted(&Problem::objective(Program::new(program), &table, Some("y"), options).unwrap()).held_out.unwrap();
+    near(held.loss, held.rmse * held.rmse, "held out");
+}
+
+#[test]
 fn noise_that_is_fixed_is_what_it_says() {
     let row = |i: i32| {
         let (t, noise) = noisy(i);
