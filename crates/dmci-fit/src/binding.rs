@@ -376,13 +376,14 @@ pub fn target_numbers(table: &Table, name: &str) -> Result<(String, Vec<f64>), R
     Ok((name.to_string(), numbers(table, find_column(table, name)?)?))
 }
 
-/// A column that marks rows: numbers as they are, the words test and true as 1, other words as 0.
+/// A column that marks rows: numbers as they are, the words test, true and yes in any case as 1, other words as 0.
 pub fn marks(table: &Table, name: &str) -> Result<Vec<f64>, Report> {
     let column = find_column(table, name)?;
     if let Ok(list) = column.reals() {
         return Ok(list);
     }
-    let is_marked = |row: usize| matches!(column.shown(row).trim_matches('"'), "test" | "true" | "TRUE" | "yes");
+    let words = ["test", "true", "yes"];
+    let is_marked = |row: usize| words.iter().any(|w| column.shown(row).trim_matches('"').eq_ignore_ascii_case(w));
     Ok((0..table.rows).map(|row| f64::from(u8::from(is_marked(row)))).collect())
 }
 

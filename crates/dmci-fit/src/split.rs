@@ -12,7 +12,7 @@ pub enum Holdout {
     None,
     /// This share of rows, drawn by the seed.
     Share(f64),
-    /// The rows for which a column is not 0, or says `test` or `true`.
+    /// The rows for which a column is not 0, or says `test`, `true` or `yes`.
     Column(String),
     /// The rows for which a column lies in an interval: from the first number on, below the second.
     Range(String, f64, f64),

@@ -221,6 +221,17 @@ fn a_gap_in_the_end_of_a_series_is_not_scored() {
 }
 
 #[test]
+fn words_of_any_case_mark_rows() {
+    for (yes, no) in [("True", "False"), ("TRUE", "FALSE"), ("true", "false"), ("Test", "Train"), ("Yes", "No")] {
+        let row = |i: i32| format!("{i}.0,{i}.5,{}\n", if i % 4 == 0 { yes } else { no });
+        let data = format!("t,y,test\n{}", (0..12).map(row).collect::<String>());
+        let options = ProblemOptions { holdout: Holdout::Column("test".into()), ..Default::default() };
+        let problem = problem("(params (a free 1.0)) (+ a t)", &data, "y", options).unwrap_or_else(|r| panic!("{r}"));
+        assert_eq!(problem.held_out.indices, [0, 4, 8], "{yes}");
+    }
+}
+
+#[test]
 fn noise_that_is_fixed_is_what_it_says() {
     let row = |i: i32| {
         let (t, noise) = noisy(i);
