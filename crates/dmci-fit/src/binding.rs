@@ -1,6 +1,7 @@
 //! From names to numbers: parameters from the schema, inputs and target from the table.
 
 use crate::data::{Table, TableColumn};
+use crate::groups::left_out;
 use crate::layout::Layout;
 use crate::loss::{Loss, Noise};
 use crate::prior::Density;
@@ -89,47 +90,6 @@ fn check_options(program: &Program, parameter: &Parameter) -> Result<(), Report>
         return Err(parameter.report(program, error.help("remove the scale: the bounds say how large it is")));
     }
     Ok(())
-}
-
-/// The groups that parameters differ by: their names, and the number of the group of each row.
-pub fn groups(
-    program: &Program,
-    parameters: &[Parameter],
-    table: &Table,
-    column: Option<&str>,
-) -> Result<(Vec<String>, Vec<usize>), Report> {
-    let mut wanted: Option<(&Parameter, &str)> = None;
-    for parameter in parameters {
-        let Some(per) = &parameter.per else { continue };
-        match wanted {
-            Some((first, column)) if column != per => {
-                let message = format!("{} differs by {per}, but {} by {column}", parameter.name, first.name);
-                let error = Diagnostic::error("E0803", message);
-                return Err(parameter.report(program, error.help("parameters differ by one column at most")));
-            }
-            _ => wanted = Some((parameter, per)),
-        }
-    }
-    if let (Some((parameter, per)), Some(column)) = (wanted, column)
-        && per != column
-    {
-        let message = format!("{} differs by {per}, but series are grouped by {column}", parameter.name);
-        let error = Diagnostic::error("E0803", message);
-        return Err(parameter.report(program, error.help("use the same column for both")));
-    }
-    let Some(per) = wanted.map(|w| w.1).or(column) else { return Ok((Vec::new(), vec![0; table.rows])) };
-    let column = find_column(table, per)?;
-    let mut names: Vec<String> = Vec::new();
-    let mut number = std::collections::HashMap::new();
-    let rows = (0..table.rows).map(|row| {
-        let name = column.shown(row).trim_matches('"').to_string();
-        *number.entry(name.clone()).or_insert_with(|| {
-            names.push(name);
-            names.len() - 1
-        })
-    });
-    let rows = rows.collect();
-    Ok((names, rows))
 }
 
 /// Refuses columns that the loss does not read: weights, standard deviations and trials.
@@ -277,15 +237,9 @@ pub fn bind_columns(
     let mut unusable: Vec<usize> = needed.flat_map(|c| c.missing.iter().copied()).collect();
     let nothing = |r: &usize| target_values.iter().all(|t| t[*r].is_nan());
     unusable.extend((0..table.rows).filter(nothing));
-    unusable.sort_unstable();
-    unusable.dedup();
-    if unusable.len() == table.rows {
-        let message = format!("{}: every row misses a target or something that the program reads", table.name);
-        return Err(Report::of(*Diagnostic::error("E0708", message).help("check what --missing declares")));
-    }
     Ok(Bound {
         inputs,
-        unusable,
+        unusable: left_out(table, unusable)?,
         targets: target_values,
         weight: positive(weight, true)?,
         sigma: positive(sigma, false)?,

@@ -22,6 +22,7 @@ pub mod data;
 pub mod distribution;
 mod evaluate;
 mod fit;
+mod groups;
 pub mod hash;
 mod json;
 mod layout;

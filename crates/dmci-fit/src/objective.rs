@@ -3,6 +3,7 @@
 
 use crate::binding::{bind_series, check_aside, check_program, parameters, priors};
 use crate::data::Table;
+use crate::groups::{groups, warn_left_out, without_group};
 use crate::layout::Layout;
 use crate::loss::{Loss, Noise};
 use crate::problem::{Problem, ProblemOptions, Rows, group_starts};
@@ -73,7 +74,8 @@ impl Problem {
         check_program(&program, Some(&names), &run, declared.chain(inputs.iter().map(|(name, _)| name)), table, &[])?;
         let (parameters, fixed) = parameters(&program, &names.schema, &mut run, only.as_deref())?;
         run.bindings.extend(fixed.iter().map(|p| (p.name.clone(), p.datum())));
-        let (group_names, of_row) = crate::binding::groups(&program, &parameters, table, group.as_deref())?;
+        let (group_names, of_row) = groups(&program, &parameters, table, group.as_deref())?;
+        let warnings = warn_left_out(table, &without_group(table, &[], &of_row)?);
         let count = group_names.len().max(1);
         let layout = Layout::new(
             parameters.iter().map(|p: &Parameter| (Transform::of(p), p.per.is_some())),
@@ -120,7 +122,7 @@ impl Problem {
             parameters,
             fixed,
             loss: Loss::Objective,
-            warnings: Report::default(),
+            warnings,
             layout,
             priors,
             data_hash: table.hash(),

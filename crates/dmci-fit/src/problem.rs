@@ -1,11 +1,12 @@
 //! What is to be fitted: a program, its parameters, and the rows that it must predict.
 
 use crate::binding::{
-    Bound, bind_columns, check_aside, check_counts, check_program, find_column, groups, marks, noise, parameters,
-    priors, with_procedure,
+    Bound, bind_columns, check_aside, check_counts, check_program, find_column, marks, noise, parameters, priors,
+    with_procedure,
 };
 use crate::data::{Table, select};
 use crate::evaluate::Work;
+use crate::groups::{groups, warn_left_out, without_group};
 use crate::layout::{Block, Layout};
 use crate::loss::{Loss, Noise};
 use crate::objective::Series;
@@ -141,6 +142,7 @@ impl Problem {
         let (parameters, fixed) = parameters(&program, &names.schema, &mut run, only.as_deref())?;
         run.bindings.extend(fixed.iter().map(|p| (p.name.clone(), p.datum())));
         let (group_names, group) = groups(&program, &parameters, table, None)?;
+        bound.unusable = without_group(table, &bound.unusable, &group)?;
         let transforms: Vec<Transform> = parameters.iter().map(Transform::of).collect();
         let is_grouped = |p: &Parameter| p.per.is_some();
         let layout =
@@ -341,15 +343,7 @@ fn shown(numbers: &[f64]) -> String {
 }
 
 fn constant_target(table: &Table, names: &[String], bound: &Bound) -> Report {
-    let mut report = Report::default();
-    if !bound.unusable.is_empty() {
-        let rows = match bound.unusable.len() {
-            1 => "1 row is".to_string(),
-            many => format!("{many} rows are"),
-        };
-        let message = format!("{}: {rows} left out, because something is missing", table.name);
-        report.append(Report::of(*Diagnostic::warning("W0702", message)));
-    }
+    let mut report = warn_left_out(table, &bound.unusable);
     for (name, target) in names.iter().zip(&bound.targets) {
         let mut present = target.iter().filter(|y| !y.is_nan());
         let Some(first) = present.next().filter(|first| present.all(|y| y == *first)) else { continue };

@@ -202,6 +202,34 @@ fn a_product_costs_one_degree_of_freedom() {
 }
 
 #[test]
+fn a_row_without_a_group_is_left_out() {
+    let mut data = String::from("site,t,y\n");
+    for i in 1..19 {
+        let (t, noise) = noisy(i);
+        data += &format!("{},{t:?},{:?}\n", ["NA", "A", "B", "A", "B", "A", "B"][i as usize % 7], 2.0 * t + noise);
+    }
+    let program = "(params (m free 1.0 (per site))) (* m t)";
+    let problem = problem(program, &data, "y", Default::default()).unwrap();
+    assert_eq!(problem.value_names(), ["m[A]", "m[B]"]);
+    let fit = fitted(&problem);
+    assert_eq!((problem.training.len(), fit.warnings.diagnostics[0].code), (16, "W0702"));
+    assert!(fit.warnings.diagnostics[0].message.contains("2 rows are left out"), "{}", fit.warnings);
+    // Series by group leave the same rows out.
+    let table = Table::from_bytes("data.csv", data.as_bytes(), &["NA".to_string()]).unwrap();
+    let sum = "(params (m free 1.0)) (let loop ((k 0) (L 0.0)) (if (= k (vlen y)) L
+                 (loop (+ k 1) (+ L (square (- (ref y k) (* m (ref t k))))))))";
+    let options = ProblemOptions { group: Some("site".into()), ..Default::default() };
+    let series = Problem::objective(Program::new(sum), &table, None, options).unwrap();
+    assert_eq!((&series.groups[..], series.measurements()), (&["A".to_string(), "B".to_string()][..], 16));
+    assert_eq!(fitted(&series).warnings.diagnostics[0].code, "W0702");
+    let none = Table::from_bytes("data.csv", b"site,y\nNA,1.0\nNA,2.0\n", &["NA".to_string()]).unwrap();
+    let options = ProblemOptions { group: Some("site".into()), ..Default::default() };
+    let report =
+        Problem::objective(Program::new("(params (m free 1.0)) (square (- m (ref y 0)))"), &none, None, options);
+    assert_eq!(report.unwrap_err().diagnostics[0].code, "E0708");
+}
+
+#[test]
 fn a_gap_in_the_end_of_a_series_is_not_scored() {
     let rows: String = (0..20)
         .map(|k| match k {
