@@ -5,6 +5,7 @@ use crate::groups::left_out;
 use crate::layout::Layout;
 use crate::loss::{Loss, Noise};
 use crate::prior::Density;
+use crate::problem::Rows;
 use dmci::{
     Column, Datum, Diagnostic, Interpreter, Mode, Names, Parameter, ParameterKind, Program, Report, RunOptions, Schema,
     Shape,
@@ -106,6 +107,18 @@ pub fn check_aside(loss: &Loss, [weights, sigma, trials]: &[Option<String>; 3]) 
         return Err(Report::of(*Diagnostic::error("E0813", message).help(help)));
     }
     Ok(())
+}
+
+/// Refuses rows of which none counts.
+pub fn check_weights(table: &Table, column: &Option<String>, rows: &Rows) -> Result<(), Report> {
+    match column {
+        Some(column) if rows.weight.iter().all(|w| *w == 0.0) => {
+            let message = format!("all weights are zero: {} has 0 as {column} in every row to fit", table.name);
+            let help = "give some rows a weight above 0, or leave out --weights";
+            Err(Report::of(*Diagnostic::error("E0801", message).help(help)))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The parameters that describe noise, fitted or fixed: those with the names of noise that the program does not read;

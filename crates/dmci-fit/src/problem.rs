@@ -1,8 +1,8 @@
 //! What is to be fitted: a program, its parameters, and the rows that it must predict.
 
 use crate::binding::{
-    Bound, bind_columns, check_aside, check_counts, check_program, find_column, marks, noise, parameters, priors,
-    with_procedure,
+    Bound, bind_columns, check_aside, check_counts, check_program, check_weights, find_column, marks, noise,
+    parameters, priors, with_procedure,
 };
 use crate::data::{Table, select};
 use crate::evaluate::Work;
@@ -176,6 +176,8 @@ impl Problem {
             group: indices.iter().map(|&r| group[r]).collect(),
             indices,
         };
+        let training = rows(fitted);
+        check_weights(table, &aside[0], &training)?;
         let cancel = run.cancel.clone();
         let model = ModelOptions { run, outputs, output: false, ..ModelOptions::default() };
         let model = Model::with_params(walked, params, &input_names, model);
@@ -188,7 +190,7 @@ impl Problem {
             outputs,
             is_constant,
             targets,
-            training: rows(fitted),
+            training,
             held_out: rows(held),
             groups: group_names,
             inputs,

@@ -260,6 +260,25 @@ fn words_of_any_case_mark_rows() {
 }
 
 #[test]
+fn weights_that_are_all_zero_are_refused() {
+    let data = "x,y,n,w,test\n1.0,1,2,0,0\n2.0,1,2,0,0\n3.0,0,2,0,0\n4.0,1,2,5,1\n";
+    let program = "(params (a free 0.1) (sigma positive 1.0) (dispersion positive 1.0))
+                   (define (far p y) (square (- p y))) (* 0.1 a x)";
+    for name in Loss::NAMES.iter().copied().chain(["far"]) {
+        let options = ProblemOptions {
+            loss: Loss::named(name).unwrap_or_else(|| Loss::Procedure(name.to_string())),
+            weights: Some("w".into()),
+            trials: (name == "binomial").then(|| "n".to_string()),
+            holdout: Holdout::Column("test".into()),
+            ..Default::default()
+        };
+        let report = problem(program, data, "y", options).unwrap_err();
+        let first = &report.diagnostics[0];
+        assert!(first.code == "E0801" && first.message.contains("all weights are zero"), "{name}: {report}");
+    }
+}
+
+#[test]
 fn noise_that_is_fixed_is_what_it_says() {
     let row = |i: i32| {
         let (t, noise) = noisy(i);
