@@ -261,7 +261,7 @@ pub fn selection_loss(problem: &Problem, point: &[f64]) -> f64 {
 
 /// Numbers whose derivative is 0 wherever one looks although the loss changes with them: they occur
 /// in decisions only.
-fn decided_only(problem: &Problem, seed: u64) -> Result<Vec<String>, Report> {
+pub(crate) fn decided_only(problem: &Problem, seed: u64) -> Result<Vec<String>, Report> {
     let start = problem.start();
     let at_start = &problem.known(start)?.evaluation;
     if at_start.is_finite() && at_start.gradient.iter().all(|g| *g != 0.0) {

@@ -7,7 +7,7 @@ use crate::problem::{Problem, Rows};
 use crate::random::Stream;
 use crate::result::Fit;
 use crate::search::{Evaluation, LbfgsOptions, LevenbergOptions, Need, Optimizer};
-use crate::uncertainty::{Verdict, decided};
+use crate::uncertainty::Verdict;
 use dmci::{Diagnostic, Report};
 use dmci_ops::real::sqrt;
 
@@ -89,15 +89,14 @@ fn no_likelihood(problem: &Problem) -> Report {
 /// How much a loss must rise to be significant at 5%.
 fn significant_rise(problem: &Problem, fit: &Fit) -> Result<f64, Report> {
     if problem.is_least_squares() && !problem.loss.is_likelihood() {
-        let (count, n) = (problem.measurements(), decided(problem, &fit.raw)?);
-        let freedom = count.saturating_sub(n) as f64;
-        if freedom == 0.0 {
+        let Some(freedom) = fit.uncertainty.as_ref().and_then(|u| u.freedom) else {
+            let (count, n) = (problem.measurements(), fit.raw.len());
             let message = format!("{count} measurements and {n} numbers to fit leave nothing to tell the noise from");
             let help = "give more rows, fix parameters, or give standard deviations with --sigma";
             return Err(Report::of(*Diagnostic::error("E0812", message).help(help)));
-        }
-        let quantile = student_quantile(0.975, freedom);
-        return Ok(quantile * quantile * loss_at(problem, &fit.raw)? / freedom);
+        };
+        let quantile = student_quantile(0.975, freedom as f64);
+        return Ok(quantile * quantile * loss_at(problem, &fit.raw)? / freedom as f64);
     }
     if !problem.loss.is_likelihood() && !problem.is_objective() {
         return Err(no_likelihood(problem));

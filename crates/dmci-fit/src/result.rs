@@ -1,6 +1,6 @@
 //! What came out of a fit.
 
-use crate::choice::{Choice, selection_loss};
+use crate::choice::{Choice, decided_only, selection_loss};
 use crate::fit::FitOptions;
 use crate::member::Member;
 use crate::population::Population;
@@ -153,7 +153,12 @@ pub(crate) fn result(
     let (stage, member) = members[best];
     let raw = member.result(&options.budget).map_or_else(|| problem.start().to_vec(), |r| r.0.clone());
     let mut warnings = problem.warnings.clone();
-    let mut uncertainty = uncertainty(problem, &raw)?;
+    // Searches without derivatives also fit numbers that occur in decisions only.
+    let searched = match stage.optimizer.need() == Need::Loss {
+        true => decided_only(problem, options.seed)?.len(),
+        false => choice.without_derivative.len(),
+    };
+    let mut uncertainty = uncertainty(problem, &raw, searched)?;
     if let Some(u) = &mut uncertainty {
         // A number that occurs in decisions only has no derivative; that says nothing about the data.
         let decided = |name: &String| choice.without_derivative.contains(name);

@@ -72,6 +72,8 @@ pub struct Uncertainty {
     pub method: &'static str,
     /// What standard errors are multiplied with for an interval of 95%.
     pub quantile: f64,
+    /// Measurements beyond the numbers that they decide, if the noise was estimated from what the fit leaves over.
+    pub freedom: Option<usize>,
     /// The noise was estimated from what the fit leaves over, and that is nothing but rounding: errors are 0 or
     /// nearly, and say nothing about noise that other data may have.
     pub exact: bool,
@@ -98,6 +100,7 @@ struct Information {
     covariance: Option<Vec<f64>>,
     method: &'static str,
     quantile: f64,
+    freedom: Option<usize>,
     /// What covariances are to be multiplied with at the end: 0 if there is no noise, whose inverse is no number.
     noise: f64,
 }
@@ -107,8 +110,9 @@ const NO_NOISE: f64 = 1e-250;
 
 /// How sure the numbers at a point are; none if the loss says nothing about it (it is no likelihood
 /// and no sum of squares), or if there are not more rows than numbers that they decide.
-pub fn uncertainty(problem: &Problem, raw: &[f64]) -> Result<Option<Uncertainty>, Report> {
-    let Some(information) = information(problem, raw)? else { return Ok(None) };
+/// `searched` numbers have no derivative, but were fitted all the same.
+pub fn uncertainty(problem: &Problem, raw: &[f64], searched: usize) -> Result<Option<Uncertainty>, Report> {
+    let Some(information) = information(problem, raw, searched)? else { return Ok(None) };
     let n = raw.len();
     let diagonal: Vec<f64> = (0..n).map(|i| information.matrix[i * n + i]).collect();
     let units: Vec<f64> = diagonal.iter().map(|d| if *d > 0.0 { 1.0 / sqrt(*d) } else { 0.0 }).collect();
@@ -179,6 +183,7 @@ pub fn uncertainty(problem: &Problem, raw: &[f64]) -> Result<Option<Uncertainty>
         covariance,
         method: information.method,
         quantile: information.quantile,
+        freedom: information.freedom,
         exact: false,
     }))
 }
@@ -193,11 +198,12 @@ pub(crate) fn unknown(numbers: usize, raws: usize) -> Uncertainty {
         covariance: vec![0.0; raws * raws],
         method: "none",
         quantile: f64::NAN,
+        freedom: None,
         exact: false,
     }
 }
 
-fn information(problem: &Problem, raw: &[f64]) -> Result<Option<Information>, Report> {
+fn information(problem: &Problem, raw: &[f64], searched: usize) -> Result<Option<Information>, Report> {
     let n = raw.len();
     let count = problem.measurements();
     if problem.is_least_squares() {
@@ -205,11 +211,12 @@ fn information(problem: &Problem, raw: &[f64]) -> Result<Option<Information>, Re
         let known = problem.loss.is_likelihood();
         let (factored, units) = even(found, n);
         let rank = factored.rank_above(DEPENDENT);
-        if !found.is_finite() || (count <= rank && !known) {
+        // What the data do not decide takes no degree of freedom.
+        let freedom = count.saturating_sub(rank + searched);
+        if !found.is_finite() || (freedom == 0 && !known) {
             return Ok(None);
         }
         // The noise is known, or estimated from what the fit leaves over.
-        let freedom = count.saturating_sub(rank);
         let variance = if known { 0.5 } else { found.loss / freedom as f64 };
         let (variance, noise) = if variance < NO_NOISE { (1.0, 0.0) } else { (variance, 1.0) };
         let covariance = factored.covariance().filter(|_| rank == n);
@@ -224,13 +231,15 @@ fn information(problem: &Problem, raw: &[f64]) -> Result<Option<Information>, Re
             }
         }
         let quantile = if known { normal_quantile(0.975) } else { student_quantile(0.975, freedom as f64) };
-        return Ok(Some(Information { matrix, covariance, method: "jacobian", quantile, noise }));
+        let freedom = (!known).then_some(freedom);
+        return Ok(Some(Information { matrix, covariance, method: "jacobian", quantile, freedom, noise }));
     }
     if !problem.loss.is_likelihood() && !problem.is_objective() {
         return Ok(None);
     }
     let Some(matrix) = curvature(problem, raw)? else { return Ok(None) };
-    Ok(Some(Information { matrix, covariance: None, method: "hessian", quantile: normal_quantile(0.975), noise: 1.0 }))
+    let quantile = normal_quantile(0.975);
+    Ok(Some(Information { matrix, covariance: None, method: "hessian", quantile, freedom: None, noise: 1.0 }))
 }
 
 /// The Jacobian of residuals, factored with columns of length 1, and what its columns were multiplied with for that.
@@ -239,12 +248,6 @@ fn even(found: &Evaluation, n: usize) -> (Factored, Vec<f64>) {
     let units: Vec<f64> = lengths.iter().map(|l| if *l > 0.0 { 1.0 / l } else { 1.0 }).collect();
     let even: Vec<f64> = found.jacobian.iter().zip(units.iter().cycle()).map(|(x, unit)| x * unit).collect();
     (Factored::new(&even, &found.residuals, n, &mut Vec::new()), units)
-}
-
-/// How many numbers, or combinations of them, the measurements of least squares decide: each takes one degree of
-/// freedom, and what they do not decide takes none.
-pub(crate) fn decided(problem: &Problem, raw: &[f64]) -> Result<usize, Report> {
-    Ok(even(&problem.known(raw)?.evaluation, raw.len()).0.rank_above(DEPENDENT))
 }
 
 /// Errors, intervals and correlations in the user's units.

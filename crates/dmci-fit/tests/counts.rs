@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used)]
 
 use dmci::{Program, Report};
-use dmci_fit::{Fit, FitOptions, Holdout, Loss, Problem, ProblemOptions, Sureness, Table, Verdict, fit, profile};
+use dmci_fit::{
+    Fit, FitOptions, Holdout, Loss, Method, Optimizer, Problem, ProblemOptions, Sureness, Table, Verdict, fit, profile,
+};
 use std::ops::ControlFlow;
 
 fn problem(program: &str, data: &str, target: &str, options: ProblemOptions) -> Result<Problem, Report> {
@@ -187,6 +189,23 @@ fn what_data_do_not_decide_costs_others_nothing() {
         profile(problem, &mut fit, &|| true).unwrap();
         let (a, b) = (sureness(&fit, 0).interval.unwrap(), sureness(&exact, 0).interval.unwrap());
         assert!((a.0 - b.0).abs() < 1e-4 && (a.1 - b.1).abs() < 1e-4, "{a:?} {b:?}");
+    }
+}
+
+/// A threshold has no derivative, and is fitted all the same.
+#[test]
+fn what_is_found_without_derivatives_costs_a_degree_of_freedom() {
+    let row = |i: i32| format!("{i}.0,{:?}\n", if i < 7 { 0.0 } else { 3.0 } + noisy(i).1);
+    let data = format!("x,y\n{}", (0..16).map(row).collect::<String>());
+    let program = "(params (low free 0.0) (high free 1.0) (threshold free 5.0 5)) (if (< x threshold) low high)";
+    let problem = problem(program, &data, "y", Default::default()).unwrap();
+    for method in [Method::Auto, Method::One(Optimizer::named("cma").unwrap())] {
+        let options = FitOptions { method, ..FitOptions::default() };
+        let fit = fit(&problem, &options, &mut |_| ControlFlow::Continue(())).unwrap();
+        let (threshold, squares) = (fit.parameters[2].value, 16.0 * fit.score.loss);
+        assert!((6.0..=7.0).contains(&threshold), "{threshold}");
+        let error = sureness(&fit, 0).error.unwrap();
+        assert!((error / (squares / 13.0 / 7.0).sqrt() - 1.0).abs() < 1e-4, "{error}");
     }
 }
 
