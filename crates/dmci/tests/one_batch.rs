@@ -116,6 +116,52 @@ fn a_call_of_another_shape_is_refused_as_by_a_new_batch() {
     }
 }
 
+/// Calls without lanes between others. Code does whole groups of lanes, so it must not be entered for none.
+fn calls_without_lanes<N: Number>(text: &str, inputs: &[&str], want: Want, paired: bool) {
+    let model = model(text, &["a", "b"], inputs);
+    let columns = |rows: usize| vec![Column::Reals(vec![N::rounded(0.5); rows]); inputs.len()];
+    let mut batch = Batch::default();
+    let mut evaluate = |sets: usize, rows: usize, paired: bool| {
+        let params = vec![N::rounded(0.25); 2 * sets];
+        match paired {
+            true => model.evaluate_pairs_into(&mut batch, &params, &columns(rows), want).unwrap(),
+            false => model.evaluate_into(&mut batch, &params, &columns(rows), want).unwrap(),
+        }
+        (batch.values.len(), batch.gradients.len(), batch.hessians.len())
+    };
+    let rows = |lanes: usize| if inputs.is_empty() { 1 } else { lanes };
+    // Code for few lanes is made, then code for many.
+    for _ in 0..2 {
+        evaluate(4, rows(1), false);
+    }
+    for _ in 0..3 {
+        evaluate(64, 64, true);
+        evaluate(if inputs.is_empty() { 64 } else { 1 }, 64, false);
+    }
+    for _ in 0..3 {
+        for (sets, rows) in [(0, 0), (0, 3), (1, 0), (3, 0)] {
+            let are_pairs = !paired || sets == rows;
+            let none = inputs.is_empty() && sets > 0;
+            for _ in 0..if are_pairs && !none { 3 } else { 0 } {
+                assert_eq!(evaluate(sets, rows, paired), (0, 0, 0));
+            }
+        }
+        assert_eq!(evaluate(64, 64, true).0, 64);
+    }
+}
+
+#[test]
+fn calls_without_lanes_do_nothing() {
+    for want in [Want::Values, Want::Gradients, Want::Hessians] {
+        for paired in [true, false] {
+            for (text, inputs) in [("(* a (exp (- (* b x))))", &["x"][..]), ("(* a (exp b))", &[])] {
+                calls_without_lanes::<f64>(text, inputs, want, paired);
+                calls_without_lanes::<f32>(text, inputs, want, paired);
+            }
+        }
+    }
+}
+
 /// Lanes whose results are more than what caches hold, and are written past them, have the bits of lanes in small calls.
 fn many_results<N: Number>(lanes: usize) {
     let options = ModelOptions { code: Code::Always, threads: 2, ..ModelOptions::default() };

@@ -209,6 +209,10 @@ impl Compiled {
         failed: &mut [u32],
         spills: &mut [u64],
     ) {
+        // A function does at least one group.
+        if lanes == 0 {
+            return;
+        }
         assert!(lanes & (self.step - 1) == 0 && from + lanes <= self.width);
         assert!(rows.len() >= needed * self.width && spills.len() * 8 >= self.spill_bytes);
         let rows = rows.as_mut_ptr().wrapping_add(from);

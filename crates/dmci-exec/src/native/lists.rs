@@ -155,7 +155,7 @@ impl Direct {
     /// Whether one call of the code does so many lanes, with such leaves, and none of them can leave.
     pub fn does_at_once<L: Leaves>(&self, lanes: usize, leaves: &L, target: &Target<'_, L::Number>) -> bool {
         let Direct { layout, code, .. } = self;
-        let is_one_call = lanes <= code.lanes && lanes & (code.step - 1) == 0;
+        let is_one_call = (1..=code.lanes).contains(&lanes) && lanes & (code.step - 1) == 0;
         let can_leave = code.guarded || code.may_be_undone;
         let is_arranged = layout.arrangement.is_some() && layout.arrangement == leaves.arrangement();
         is_one_call && !can_leave && code.rows == 0 && is_arranged && layout.widths == target.widths()
