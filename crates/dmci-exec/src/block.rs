@@ -74,7 +74,9 @@ pub fn by_set(first: usize, count: usize, rows: usize) -> impl Iterator<Item = (
 /// A list with some numbers of every lane, one lane after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct List<'a, N> {
-    /// All of them.
+    /// Which of the lists it is. Two of them may be in the same place in one call, and apart in the next one.
+    pub which: usize,
+    /// All of its numbers.
     pub numbers: &'a [N],
     /// How many of them a lane has.
     pub stride: usize,
@@ -85,7 +87,7 @@ pub struct List<'a, N> {
 impl<N> List<'_, N> {
     /// Whether both mean numbers in the same list.
     pub(crate) fn is_beside(&self, other: &List<'_, N>) -> bool {
-        std::ptr::eq(self.numbers, other.numbers) && self.stride == other.stride
+        self.which == other.which && self.stride == other.stride
     }
 }
 

@@ -67,16 +67,16 @@ impl<N: Number> Leaves for Table<N> {
 
     fn leaf(&self, lane: usize, leaf: usize) -> u64 {
         match self.list(leaf) {
-            Some(List { numbers, stride, at }) => numbers[lane * stride + at].bits(),
+            Some(List { numbers, stride, at, .. }) => numbers[lane * stride + at].bits(),
             None => self.bits[lane * self.leaves + leaf],
         }
     }
 
     fn list(&self, leaf: usize) -> Option<List<'_, N>> {
         let mut at = leaf;
-        for (list, &stride) in self.lists.iter().zip(&self.widths) {
+        for (which, (list, &stride)) in self.lists.iter().zip(&self.widths).enumerate() {
             if at < stride {
-                return Some(List { numbers: list, stride, at });
+                return Some(List { which, numbers: list, stride, at });
             }
             at -= stride;
         }

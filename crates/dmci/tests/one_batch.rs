@@ -162,6 +162,20 @@ fn calls_without_lanes_do_nothing() {
     }
 }
 
+#[test]
+fn parameters_may_be_the_list_of_a_column() {
+    let model = model("(- a (* 2. x))", &["a"], &["x"]);
+    let column = uniform(64, 1);
+    let columns = [Column::Reals(column.clone())];
+    let Column::Reals(same) = &columns[0] else { unreachable!() };
+    let mut batch = Batch::default();
+    for params in [same, same, same, &uniform(64, 2), &uniform(64, 3), &uniform(64, 4), same] {
+        model.evaluate_pairs_into(&mut batch, params, &columns, Want::Gradients).unwrap();
+        let expected: Vec<f64> = params.iter().zip(&column).map(|(a, x)| a - 2.0 * x).collect();
+        assert_eq!(batch.values, expected);
+    }
+}
+
 /// Lanes whose results are more than what caches hold, and are written past them, have the bits of lanes in small calls.
 fn many_results<N: Number>(lanes: usize) {
     let options = ModelOptions { code: Code::Always, threads: 2, ..ModelOptions::default() };

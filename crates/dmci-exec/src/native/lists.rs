@@ -104,7 +104,7 @@ impl Layout {
         let mut known = 0u32;
         for (leaf, spot) in self.spots.iter().enumerate() {
             let Some(spot) = spot else { continue };
-            let Some(List { numbers, stride, at }) = leaves.list(leaf) else { return false };
+            let Some(List { numbers, stride, at, .. }) = leaves.list(leaf) else { return false };
             let (k, bit) = (spot.list as usize, 1 << spot.list);
             if known & bit == 0 {
                 known |= bit;

@@ -57,12 +57,12 @@ pub(super) struct Source<'a, N> {
 }
 
 impl<N: Number> Source<'_, N> {
-    /// A number of each row, one after the other at some distance, if the columns are plain.
+    /// The list with a number of each row, and where it is there, if the columns are plain.
     #[inline]
-    fn numbers_of(&self, input: usize) -> Option<(&[N], usize, usize)> {
-        let place = self.places.get(input)?;
+    fn numbers_of(&self, input: usize) -> Option<(&[N], Place)> {
+        let place = *self.places.get(input)?;
         match &self.columns[place.column as usize] {
-            Column::Reals(list) | Column::Shaped(_, list) => Some((list, place.at as usize, place.width as usize)),
+            Column::Reals(list) | Column::Shaped(_, list) => Some((list, place)),
             Column::Data(_) => None,
         }
     }
@@ -73,10 +73,11 @@ impl<N: Number> Source<'_, N> {
     #[inline]
     fn list_of(&self, leaf: usize) -> Option<(List<'_, N>, bool)> {
         match leaf.checked_sub(self.numbers) {
-            None => Some((List { numbers: self.params, stride: self.numbers, at: leaf }, true)),
+            None => Some((List { which: 0, numbers: self.params, stride: self.numbers, at: leaf }, true)),
             Some(input) => {
-                let (numbers, at, stride) = self.numbers_of(input)?;
-                Some((List { numbers, stride, at }, false))
+                let (numbers, Place { column, at, width }) = self.numbers_of(input)?;
+                let (which, stride, at) = (1 + column as usize, width as usize, at as usize);
+                Some((List { which, numbers, stride, at }, false))
             }
         }
     }
@@ -91,8 +92,8 @@ impl<N: Number> Leaves for Source<'_, N> {
             return self.params[set * self.numbers + leaf].bits();
         }
         let input = leaf - self.numbers;
-        if let Some((list, at, width)) = self.numbers_of(input) {
-            return list[row * width + at].bits();
+        if let Some((list, Place { at, width, .. })) = self.numbers_of(input) {
+            return list[row * width as usize + at as usize].bits();
         }
         let bits = match self.row_starts.get(row) {
             Some(&start) => &self.row_bits[start..*self.row_starts.get(row + 1).unwrap_or(&self.row_bits.len())],
@@ -125,7 +126,7 @@ impl<N: Number> Leaves for Source<'_, N> {
         while leaf < leaves {
             // A list of numbers that each lane has for itself, if this is the first of them.
             if let Which::Range(first, _) = which
-                && let Some(List { numbers, stride: count, at: 0 }) = self.list(leaf)
+                && let Some(List { numbers, stride: count, at: 0, .. }) = self.list(leaf)
                 && count > 1
                 && leaf + count <= leaves
             {
@@ -145,7 +146,7 @@ impl<N: Number> Leaves for Source<'_, N> {
     }
 
     fn fill(&self, which: Which<'_>, leaf: usize, row: &mut [u64]) {
-        let Some((List { numbers: list, stride: width, at }, by_set)) = self.list_of(leaf) else {
+        let Some((List { numbers: list, stride: width, at, .. }, by_set)) = self.list_of(leaf) else {
             return which.fill(row, |lane| self.leaf(lane, leaf));
         };
         let Lanes { sets, rows, paired } = self.lanes;
