@@ -20,6 +20,7 @@ mod lower;
 mod masks;
 mod order;
 mod packed;
+mod reach;
 mod ready;
 mod registers;
 mod rounds;

@@ -11,6 +11,7 @@ use super::line::Lowering;
 use super::lists::Layout;
 use super::order::ordered;
 use super::packed::{can_be_packed, packing_pays};
+use super::reach::reaches;
 use super::rounds::{Rounds, RoundsCode};
 use super::run::FEW;
 use super::schedule::scheduled;
@@ -61,7 +62,8 @@ pub(crate) struct Compiled {
 type Function = unsafe extern "sysv64" fn(*mut u64, *const u64, *mut u32, *mut u64);
 
 impl Compiled {
-    /// Compiles a plan for blocks of so many lanes. `None` if the system does not allow it.
+    /// Compiles a plan for blocks of so many lanes. `None` if the system does not allow it, or if the plan is so large
+    /// that instructions do not reach all of it.
     pub fn new(plan: &Plan, lanes: usize) -> Option<Compiled> {
         // Lanes that wait for others in a loop have rows outside of it.
         let flat = Flat::of_loops(plan).filter(|flat| !flat.may_be_undone());
@@ -90,6 +92,9 @@ impl Compiled {
         of_loop: Option<&LoopStep>,
         (layout, flat): (Option<&Layout>, Option<&Flat>),
     ) -> Option<Compiled> {
+        if !reaches(rows, 8 * width_for(lanes)) {
+            return None;
+        }
         let outside = if flat.is_some() { &[][..] } else { &plan.loops };
         let bodies = outside.iter().map(|l| Compiled::body(l, lanes)).collect::<Option<Vec<_>>>()?;
         let results = of_loop.map_or(&[][..], |step| &step.next);
@@ -158,6 +163,10 @@ impl Compiled {
             let how = (width_for(lanes), emitted.interleave, resident);
             emitted = lowered.emit(plan.single, strides, how, (rounds.as_ref(), false));
         }
+        let spill_bytes = SPILLS_AT + emitted.spills * vectors.bytes() * emitted.interleave;
+        if !reaches(emitted.bytes.len(), 1) || !reaches(spill_bytes, 1) {
+            return None;
+        }
         let mut memory = MmapMut::map_anon(emitted.bytes.len()).ok()?;
         memory.copy_from_slice(&emitted.bytes);
         // From here on the memory can be executed and no longer written.
@@ -177,7 +186,7 @@ impl Compiled {
             remembered: flat.map_or(0, |flat| flat.remembered * vectors.bytes() * emitted.interleave / 8),
             instructions: if repeats { usize::MAX } else { emitted.vectors },
             rounds: emitted.rounds,
-            spill_bytes: SPILLS_AT + emitted.spills * vectors.bytes() * emitted.interleave,
+            spill_bytes,
         })
     }
 

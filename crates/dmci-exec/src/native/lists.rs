@@ -10,6 +10,7 @@ use super::emit::{LISTS_AT, MOST_LISTS, UNDONE_AT};
 use super::encode::Numbers;
 use super::flat::Flat;
 use super::packed::can_be_packed;
+use super::reach::reaches_lanes;
 use super::run::NativeSpace;
 use super::stream;
 use crate::block::{Leaves, List, STAYED, Which, Workspace, note_left};
@@ -68,12 +69,13 @@ impl Layout {
         let most_columns = most_columns(plan.native.vectors(BLOCK), numbers);
         let mut lists: Vec<List<'_, L::Number>> = Vec::new();
         let widths = target.widths().into_iter().filter(|w| *w > 0);
-        if widths.clone().any(|width| width > most_columns) {
+        let fits = |stride: usize| stride <= most_columns && reaches_lanes(stride);
+        if !widths.clone().all(fits) {
             return None;
         }
         let most = MOST_LISTS - widths.clone().count();
         let spots = (0..plan.leaves).map(|leaf| {
-            let list = leaves.list(leaf).filter(|list| list.stride <= most_columns)?;
+            let list = leaves.list(leaf).filter(|list| fits(list.stride) && list.at < list.stride)?;
             let number = lists.iter().position(|known| known.is_beside(&list)).or_else(|| {
                 (lists.len() < most).then(|| {
                     lists.push(list);
