@@ -197,3 +197,23 @@ fn the_way_back_has_as_many_rounds() {
         }
     }
 }
+
+#[test]
+fn lanes_that_left_another_plan_run_loops_of_this_one() {
+    let mut r = Recorder::new();
+    let leaves = ["x", "eta", "tol"].map(|name| r.leaf(name, LeafKind::Input, 1.0));
+    let test = r.op(Op::Lt, &[leaves[0], leaves[1]]);
+    r.guard(test);
+    let mut guarded = r.tape().clone();
+    guarded.outputs = leaves.to_vec();
+    let lanes = lanes(200);
+    let which: Vec<usize> = (0..lanes.len()).collect();
+    let tape = looped(Kind { single: false, counts: false, more: false, limit: 100 });
+    let expected = run(&tape, &lanes, Code::Never);
+    for code in [Code::Always, Code::AlwaysNarrow] {
+        let mut results = Results::default();
+        Plan::new(&guarded).with_code(code).run(&which, &Table(&lanes), 1, &mut results);
+        assert!(results.failed.iter().any(|&f| f != STAYED));
+        assert!(run(&tape, &lanes, code) == expected, "{code:?}");
+    }
+}

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{bits, uniform};
-use dmci::{Column, Datum, Model, ModelOptions, Program, Want};
+use dmci::{Code, Column, Datum, Model, ModelOptions, Program, Want};
 
 /// As many paths as there are whole numbers between 0 and x.
 const STEPS: &str = "(define (steps i s) (if (< i x) (steps (+ i 1) (+ (* s a) (sin s))) s)) (steps 0 1.)";
@@ -132,4 +132,32 @@ fn several_threads_share_the_paths() {
         }
     });
     assert!(model.statistics().paths <= 10);
+}
+
+/// A guard of each lane, one of each set, and a loop behind them that no lane may begin which has left.
+const STAGED: &str = "
+(define k (if (< (+ a x) 10.) 1. 2.))
+(define m (if (< (sin (exp (sin a))) 0.8) 1. 3.))
+(let loop ((i 0) (g (* k m (exp x)))) (if (< g 1e-3) (+ g i) (loop (+ i 1) (* g (/ x (+ x 1.))))))";
+
+#[test]
+fn lanes_that_a_stage_has_out_leave_at_its_guard() {
+    let run = |code: Code| {
+        let options = ModelOptions { joins: false, threads: 1, code, ..ModelOptions::default() };
+        let model = Model::new(Program::new(STAGED), &["a"], &["x"], options);
+        let mut seen = Vec::new();
+        // Too few lanes for stages, then enough of them.
+        for rows in [2, 200, 2, 200] {
+            let column = Column::Reals((0..rows).map(|i| 0.5 + 10.0 * i as f64 / rows as f64).collect());
+            let batch = model.evaluate(&[2.0, 0.0, 0.3, 1.2, 2.5], &[column], Want::Values).unwrap();
+            assert!(batch.failures.is_empty());
+            seen.push((model.recordings(), model.statistics().paths, bits(&batch.values)));
+        }
+        seen
+    };
+    let expected = run(Code::Never);
+    assert_eq!(expected[3].0, 4);
+    for code in [Code::Always, Code::AlwaysNarrow] {
+        assert_eq!(run(code), expected, "{code:?}");
+    }
 }

@@ -153,7 +153,7 @@ impl Plan {
         which: Which<'_>,
         leaves: &impl Leaves,
     ) -> (&'w [u64], &'w [u32]) {
-        let Workspace { native, loops, scratch, .. } = workspace;
+        let Workspace { native, loops, left, scratch, .. } = workspace;
         let NativeSpace { rows, spills, failed: marks, remembered, .. } = native;
         let most = code.lanes;
         if marks.len() < most {
@@ -179,18 +179,21 @@ impl Plan {
             match *part {
                 Part::Code(at) => code.call(at, rows, (0, padded), marks, spills),
                 Part::Step(i) => {
-                    let step = &self.steps[i];
-                    if matches!(step, Step::Loop(_)) {
-                        for (mark, lane) in marks[..n].iter_mut().zip(0..) {
-                            // Whatever the guard: a lane that has left must not run a loop.
-                            if *mark == STAYED && leaves.is_out(which.lane(lane)) {
-                                *mark = 0;
-                            }
-                        }
-                    }
-                    let (width, code) = (code.width, Some(&*code.bodies));
-                    let mut frame = Frame { rows, width, lanes: n, loops, scratch, code };
-                    self.step(step, &mut frame, &mut marks[..n]);
+                    let mut frame =
+                        Frame { rows, width: code.width, lanes: n, loops, scratch, code: Some(&code.bodies) };
+                    let Step::Loop(l) = self.steps[i] else {
+                        self.step(&self.steps[i], &mut frame, &mut marks[..n]);
+                        continue;
+                    };
+                    // A lane that has left must not run a loop, wherever it did. Without guards, marks are of another plan.
+                    let left_at = |(lane, &mark): (usize, &u32)| match code.guarded {
+                        _ if leaves.is_out(which.lane(lane)) => 0,
+                        true => mark,
+                        false => STAYED,
+                    };
+                    left.clear();
+                    left.extend(marks[..n].iter().enumerate().map(left_at));
+                    self.run_loop(l as usize, &mut frame, left);
                 }
             }
         }
