@@ -334,10 +334,8 @@ impl<'a, N: Number> Call<'a, N> {
                 path.used.store(self.call, Ordering::Relaxed);
                 self.model.hits.fetch_add((stayed - recorded as usize) as u64, Ordering::Relaxed);
             }
-            if let Some(i) = left.iter().position(|l| recorded && l.1 == lanes[0]) {
-                let error = Diagnostic::error("E9901", "a lane does not stay on the path that was recorded for it");
-                self.fail(lanes[0], Box::new(Failure { report: Report::of(*error), output: String::new() }));
-                left.swap_remove(i);
+            if recorded {
+                self.fail_if_left(lanes[0], &mut left);
             }
             left.sort_unstable();
             let work = &mut self.batch.work;
@@ -445,6 +443,14 @@ impl<'a, N: Number> Call<'a, N> {
         self.batch.failures.push((lane, failure));
     }
 
+    /// Fails the lane that a path was recorded for if it is among those that have left this path: no other path is its own.
+    fn fail_if_left(&mut self, lane: usize, left: &mut Vec<(u32, usize)>) {
+        let Some(i) = left.iter().position(|l| l.1 == lane) else { return };
+        let error = Diagnostic::error("E9901", "a lane does not stay on the path that was recorded for it");
+        self.fail(lane, Box::new(Failure { report: Report::of(*error), output: String::new() }));
+        left.swap_remove(i);
+    }
+
     /// The path behind an origin, recorded from the first lane if it is new; lanes that are done are
     /// taken out: those that fail, and those that were walked because there are too many paths. `None`
     /// if none is left.
@@ -486,7 +492,9 @@ impl<'a, N: Number> Call<'a, N> {
                     self.batch.walked += 1;
                     if !failed {
                         self.run_recorded(&path, lane);
-                        self.batch.work.left.clear();
+                        let mut left = std::mem::take(&mut self.batch.work.left);
+                        self.fail_if_left(lane, &mut left);
+                        self.batch.work.left = left;
                         lanes.pop();
                     }
                 }
