@@ -5,7 +5,9 @@
 mod common;
 
 use common::uniform;
-use dmci::{Batch, Code, Column, Datum, Model, ModelOptions, Numerics, Passes, Program, RunOptions, Shape, Sums, Want};
+use dmci::{
+    Batch, Code, Column, Datum, Limits, Model, ModelOptions, Numerics, Passes, Program, RunOptions, Shape, Sums, Want,
+};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -139,4 +141,28 @@ fn rows_of_different_structure_allocate_nothing() {
         .collect();
     let model = Model::new(Program::new(text), &["a"], &["x", "y"], options(true, false));
     check("structures", &model, [&[0.5, 1.5], &[0.7, 1.1]], &[Column::Data(rows), Column::Reals(uniform(300, 9))]);
+}
+
+#[test]
+fn rows_that_fail_in_one_batch_take_nothing_from_another() {
+    let text = "(if (< x 0.) (let loop () (loop)) (* a x))";
+    let limits = Limits { fuel: 10_000, ..Limits::default() };
+    let run = RunOptions { limits, ..RunOptions::default() };
+    let model = Model::new(Program::new(text), &["a"], &["x"], ModelOptions { run, ..options(true, true) });
+    let (mut good, mut bad) = (Batch::default(), Batch::default());
+    let mut good_calls = || {
+        for x in [0.5, 1.5, 2.5] {
+            let column = &[Column::Reals(vec![x])];
+            let allocations = allocations(|| model.evaluate_into(&mut good, &[2.0], column, Want::Gradients).unwrap());
+            assert_eq!(good.values, [2.0 * x]);
+            assert!(allocations == 0 || model.recordings() == 1, "allocations of a call like the one before");
+        }
+    };
+    good_calls();
+    for failures in 1..4 {
+        // Such a row is walked every time, and no path comes of it.
+        model.evaluate_into(&mut bad, &[2.0], &[Column::Reals(vec![-1.0])], Want::Gradients).unwrap();
+        assert_eq!((bad.failures.len(), model.recordings()), (1, 1 + failures));
+        good_calls();
+    }
 }

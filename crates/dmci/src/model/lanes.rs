@@ -475,8 +475,12 @@ impl<'a, N: Number> Call<'a, N> {
                 Walk::Failed(failure, path) => (path.map(Arc::new), Some(failure)),
             };
             let mut store = model.paths.write().unwrap_or_else(|e| e.into_inner());
+            let given_up = store.evicted();
             let kept = path.as_ref().and_then(|path| store.keep(from, path, call, budget));
-            model.changes.fetch_add(1, Ordering::Release);
+            // Others start where they did unless there is another path, or one less.
+            if kept.is_some() || store.evicted() != given_up {
+                model.changes.fetch_add(1, Ordering::Release);
+            }
             drop(store);
             let failed = failure.is_some();
             if let Some(failure) = failure {
