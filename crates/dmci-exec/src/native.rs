@@ -3,6 +3,7 @@
 //! The block interpreter is what this is measured by: every lane has the same bits.
 
 mod again;
+mod arranged;
 mod cold;
 mod columns;
 mod compile;

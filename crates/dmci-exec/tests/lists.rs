@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use dmci_exec::{Code, Leaves, List, StageResults, Staged, Target};
+use dmci_exec::{Code, Leaves, List, Ready, StageResults, Staged, Target};
 use dmci_ops::{Build, Op};
 use dmci_tape::{LeafKind, Recorder, Tape};
 
@@ -48,5 +48,58 @@ fn lists_that_no_code_can_read_are_read_lane_by_lane() {
         assert!(plan.run_all(lanes, lanes, &said, 1, &mut StageResults::default(), &mut target, &mut Vec::new()));
         let expected: Vec<f64> = (0..lanes).map(|lane| 2.0 * said.numbers[lane * stride + at]).collect();
         assert_eq!(found, expected, "stride {stride}, number {at}");
+    }
+}
+
+/// Two leaves of each lane, of which each is in a list of its own or in none.
+struct Arranged {
+    lists: [Vec<f64>; 2],
+    in_lists: [bool; 2],
+}
+
+impl Leaves for Arranged {
+    type Number = f64;
+
+    fn leaf(&self, lane: usize, leaf: usize) -> u64 {
+        self.lists[leaf][lane].to_bits()
+    }
+
+    fn list(&self, leaf: usize) -> Option<List<'_, f64>> {
+        self.in_lists[leaf].then(|| List { which: leaf, numbers: &self.lists[leaf], stride: 1, at: 0 })
+    }
+
+    fn arrangement(&self) -> Option<u64> {
+        Some(self.in_lists.iter().fold(0, |all, &one| 2 * all + u64::from(one)))
+    }
+}
+
+#[test]
+fn every_arrangement_of_leaves_has_code_of_its_own() {
+    let mut r = Recorder::new();
+    let leaves = ["x", "y"].map(|name| r.leaf(name, LeafKind::Input, 1.0));
+    let difference = r.op(Op::Sub, &leaves);
+    let mut tape = r.tape().clone();
+    tape.outputs = vec![difference];
+    let plan = Staged::new(&tape, false, false).with_code(Code::Always);
+    let lanes = 64;
+    let run = |in_lists: [bool; 2]| {
+        let lists = [3, 5].map(|by| (0..lanes).map(|i| (i * i % by) as f64).collect::<Vec<f64>>());
+        let expected: Vec<f64> = lists[0].iter().zip(&lists[1]).map(|(x, y)| x - y).collect();
+        let leaves = Arranged { lists, in_lists };
+        let mut found = vec![0.0; lanes];
+        let mut target = Target::new([(&mut found, 1), (&mut [], 0), (&mut [], 0)]);
+        assert!(plan.run_all(lanes, lanes, &leaves, 1, &mut StageResults::default(), &mut target, &mut Vec::new()));
+        let ready = plan.ready(lanes, &leaves, 1, &target);
+        assert_eq!(found, expected, "{in_lists:?}");
+        let Some(Ready::Lists(mut ready)) = ready else { return false };
+        found.fill(0.0);
+        assert!(ready.run(|leaf| &leaves.lists[leaf], [&mut found, &mut [], &mut []]));
+        assert_eq!(found, expected, "{in_lists:?}, ready");
+        true
+    };
+    // What comes first decides nothing for the others.
+    for _ in 0..2 {
+        assert!(!run([false, false]) && !run([true, false]) && !run([false, true]));
+        assert!(run([true, true]));
     }
 }

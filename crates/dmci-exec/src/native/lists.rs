@@ -18,8 +18,8 @@ use crate::number::Number;
 use crate::plan::Plan;
 use crate::target::Target;
 use crate::words::Words;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 /// Lanes of a block, with rows that leaves are gathered into and without.
 const BLOCK: usize = 256;
@@ -172,7 +172,7 @@ impl Direct {
 }
 
 impl Plan {
-    /// Code for the layout of these leaves, and the lists that it reads: what was made first stays.
+    /// Code for the layout of these leaves, and the lists that it reads: what was made first for their arrangement stays.
     pub(super) fn direct_code<'l, L: Leaves>(
         &self,
         lanes: usize,
@@ -180,14 +180,18 @@ impl Plan {
         target: &Target<'_, L::Number>,
         lists: &mut Lists<'l, L::Number>,
     ) -> Option<&Direct> {
-        let made = self.native.direct[L::Number::SINGLE as usize].get_or_init(|| {
+        let make = || {
             let flat = Flat::of_loops(self);
             let layout = Layout::of(self, flat.as_ref(), leaves, target)?;
             let lanes = if layout.has_rows() { BLOCK } else { BLOCK_WITHOUT_ROWS };
             let code = Compiled::with_lists(self, flat.as_ref(), &layout, lanes)?;
-            Some(Arc::new(Direct { layout, code, given_up: AtomicBool::new(false) }))
-        });
-        let direct = made.as_deref().filter(|direct| !direct.given_up.load(Ordering::Relaxed))?;
+            Some(Direct { layout, code, given_up: AtomicBool::new(false) })
+        };
+        let made = &self.native.direct[L::Number::SINGLE as usize];
+        let direct = made.find_or_make(leaves.arrangement(), || self.pays(lanes), make)?;
+        if direct.given_up.load(Ordering::Relaxed) {
+            return None;
+        }
         // Less than a group of lanes would do the rounds of a whole one.
         if !self.loops.is_empty() && lanes < direct.code.step {
             return None;

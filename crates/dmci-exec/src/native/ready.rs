@@ -59,7 +59,7 @@ impl Plan {
         if lanes == 1 {
             return ReadyLane::new(self.native.few.get()?.as_ref()?).map(Ready::Lane);
         }
-        let direct = self.native.direct[L::Number::SINGLE as usize].get()?.as_ref()?;
+        let direct = self.native.direct[L::Number::SINGLE as usize].find(leaves.arrangement())?;
         let is_all = direct.does_at_once(lanes, leaves, target) && self.is_for_one_thread(lanes, threads);
         if is_all { ReadyLists::new(direct, lanes).map(Ready::Lists) } else { None }
     }

@@ -1,12 +1,12 @@
 //! When plans are compiled, and how they are run.
 
+use super::arranged::Arranged;
 use super::compile::{Compiled, Part, vectors_written};
 use super::emit::MOST_LISTS;
 use super::encode::Vectors;
 use super::lists::{Direct, Lists};
 use super::lower::has_kernel;
 use crate::block::{Frame, Leaves, STAYED, WORKSPACE, Which, Workspace, note_left};
-use crate::number::Number;
 use crate::plan::{Code, LoopStep, Plan, Step};
 use crate::target::Target;
 use crate::words::Words;
@@ -49,7 +49,7 @@ pub(crate) struct Native {
     pub(super) few: OnceLock<Option<Arc<Compiled>>>,
     many: OnceLock<Option<Arc<Compiled>>>,
     /// For lists of double and of single precision.
-    pub(super) direct: [OnceLock<Option<Arc<Direct>>>; 2],
+    pub(super) direct: [Arranged; 2],
 }
 
 /// What a plan costs.
@@ -110,7 +110,7 @@ impl Plan {
     }
 
     /// Whether code is to be made, if there is none.
-    fn pays(&self, lanes: usize) -> bool {
+    pub(super) fn pays(&self, lanes: usize) -> bool {
         let native = &self.native;
         if native.when == Code::Never || lanes == 0 || !has_wide_fma() {
             return false;
@@ -265,7 +265,6 @@ impl Plan {
         }
         let mut lists: Lists<'_, L::Number> = [&[]; MOST_LISTS];
         if lanes > FEW
-            && (self.native.direct[L::Number::SINGLE as usize].get().is_some() || self.pays(lanes))
             && let Some(direct) = self.direct_code(lanes, leaves, target, &mut lists)
         {
             // What it is not done with must not be left to nobody.
