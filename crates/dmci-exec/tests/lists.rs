@@ -73,33 +73,51 @@ impl Leaves for Arranged {
     }
 }
 
-#[test]
-fn every_arrangement_of_leaves_has_code_of_its_own() {
+/// The difference of two leaves.
+fn difference() -> Staged {
     let mut r = Recorder::new();
     let leaves = ["x", "y"].map(|name| r.leaf(name, LeafKind::Input, 1.0));
     let difference = r.op(Op::Sub, &leaves);
     let mut tape = r.tape().clone();
     tape.outputs = vec![difference];
-    let plan = Staged::new(&tape, false, false).with_code(Code::Always);
-    let lanes = 64;
-    let run = |in_lists: [bool; 2]| {
-        let lists = [3, 5].map(|by| (0..lanes).map(|i| (i * i % by) as f64).collect::<Vec<f64>>());
-        let expected: Vec<f64> = lists[0].iter().zip(&lists[1]).map(|(x, y)| x - y).collect();
-        let leaves = Arranged { lists, in_lists };
-        let mut found = vec![0.0; lanes];
-        let mut target = Target::new([(&mut found, 1), (&mut [], 0), (&mut [], 0)]);
-        assert!(plan.run_all(lanes, lanes, &leaves, 1, &mut StageResults::default(), &mut target, &mut Vec::new()));
-        let ready = plan.ready(lanes, &leaves, 1, &target);
-        assert_eq!(found, expected, "{in_lists:?}");
-        let Some(Ready::Lists(mut ready)) = ready else { return false };
-        found.fill(0.0);
-        assert!(ready.run(|leaf| &leaves.lists[leaf], [&mut found, &mut [], &mut []]));
-        assert_eq!(found, expected, "{in_lists:?}, ready");
-        true
-    };
+    Staged::new(&tape, false, false).with_code(Code::Always)
+}
+
+/// Runs so many lanes with leaves in lists or not, and once more if that makes code ready for such calls; whether it does.
+fn becomes_ready(plan: &Staged, lanes: usize, in_lists: [bool; 2]) -> bool {
+    let lists = [3, 5].map(|by| (0..lanes).map(|i| (i * i % by) as f64).collect::<Vec<f64>>());
+    let expected: Vec<f64> = lists[0].iter().zip(&lists[1]).map(|(x, y)| x - y).collect();
+    let leaves = Arranged { lists, in_lists };
+    // Nothing may be written behind the last lane.
+    let mut found = vec![7.0; lanes + 64];
+    let mut target = Target::new([(&mut found[..lanes], 1), (&mut [], 0), (&mut [], 0)]);
+    assert!(plan.run_all(lanes, lanes, &leaves, 1, &mut StageResults::default(), &mut target, &mut Vec::new()));
+    let ready = plan.ready(lanes, &leaves, 1, &target);
+    assert_eq!(found[..lanes], expected, "{lanes} lanes, {in_lists:?}");
+    let Some(Ready::Lists(mut ready)) = ready else { return false };
+    found[..lanes].fill(0.0);
+    assert!(ready.run(|leaf| &leaves.lists[leaf], [&mut found[..lanes], &mut [], &mut []]));
+    assert_eq!(found[..lanes], expected, "{lanes} lanes, {in_lists:?}, ready");
+    assert!(found[lanes..].iter().all(|&x| x == 7.0));
+    true
+}
+
+#[test]
+fn every_arrangement_of_leaves_has_code_of_its_own() {
+    let plan = difference();
     // What comes first decides nothing for the others.
     for _ in 0..2 {
-        assert!(!run([false, false]) && !run([true, false]) && !run([false, true]));
-        assert!(run([true, true]));
+        assert!(!becomes_ready(&plan, 64, [false, false]));
+        assert!(!becomes_ready(&plan, 64, [true, false]) && !becomes_ready(&plan, 64, [false, true]));
+        assert!(becomes_ready(&plan, 64, [true, true]));
+    }
+}
+
+#[test]
+fn lanes_that_fill_no_group_are_done_at_once() {
+    let plan = difference();
+    for lanes in 9..300 {
+        let is_ready = becomes_ready(&plan, lanes, [true, true]);
+        assert!(is_ready || lanes < 64, "{lanes} lanes");
     }
 }

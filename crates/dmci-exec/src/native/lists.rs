@@ -154,13 +154,13 @@ impl Direct {
         self.code.may_be_undone
     }
 
-    /// Whether one call of the code does so many lanes, with such leaves, and none of them can leave.
+    /// Whether the code does so many lanes at once, with such leaves, and none of them can leave.
     pub fn does_at_once<L: Leaves>(&self, lanes: usize, leaves: &L, target: &Target<'_, L::Number>) -> bool {
         let Direct { layout, code, .. } = self;
-        let is_one_call = (1..=code.lanes).contains(&lanes) && lanes & (code.step - 1) == 0;
+        let has_groups = (code.step..=code.lanes).contains(&lanes);
         let can_leave = code.guarded || code.may_be_undone;
         let is_arranged = layout.arrangement.is_some() && layout.arrangement == leaves.arrangement();
-        is_one_call && !can_leave && code.rows == 0 && is_arranged && layout.widths == target.widths()
+        has_groups && !can_leave && code.rows == 0 && is_arranged && layout.widths == target.widths()
     }
 
     /// Notes how many of so many lanes are not done with a loop.
@@ -221,6 +221,8 @@ impl Plan {
             WORTH_ALIGNING.. => until_aligned(layout, lists, first, target),
             _ => 0,
         };
+        // To do a lane twice changes nothing. Only rounds of a loop might see that it has left.
+        let overlaps = !code.guarded || self.loops.is_empty();
         let streams = stream::pays::<L::Number>(layout, code, lists[0].len());
         let block = if streams { stream::COLLECTED } else { code.lanes };
         let (mut next, mut undone) = (0, Vec::new());
@@ -267,7 +269,15 @@ impl Plan {
                     run(code, rows, 0, whole, marks, spills);
                 }
             }
-            if rest > 0 {
+            if rest > 0 && whole > 0 && overlaps {
+                // The last lanes are done by a group that ends with them.
+                let from = n - code.step;
+                let begins = sources.map(|(list, stride)| list[from * stride..].as_ptr() as u64);
+                let ends = target.lists_from(start + from, code.step).map(|list| list.as_mut_ptr() as u64);
+                let table = &mut spills[LISTS_AT / 8..][..MOST_LISTS];
+                table.iter_mut().zip(begins.chain(ends)).for_each(|(word, at)| *word = at);
+                run(code, rows, from, code.step, marks, spills);
+            } else if rest > 0 {
                 // The last lanes have lists of their own, with room for a whole group.
                 bounce.ensure(code.step * layout.strides.iter().sum::<u32>() as usize);
                 let bounce: &mut [L::Number] = numbers_in(bounce);

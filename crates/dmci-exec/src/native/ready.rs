@@ -161,7 +161,15 @@ impl ReadyLists {
                 *place = list.as_mut_ptr() as u64;
             }
         }
-        code.call(*at, &mut [], (0, *lanes), &mut [], spills);
+        let rest = *lanes & (code.step - 1);
+        code.call(*at, &mut [], (0, *lanes - rest), &mut [], spills);
+        if rest > 0 {
+            // Code has gone on by what it has done: it goes back, to a group that ends with the last lane.
+            let back = (code.step - rest) * size_of::<N>();
+            let places = spills[LISTS_AT / 8..].iter_mut().zip(&layout.strides);
+            places.for_each(|(place, &stride)| *place -= (back * stride as usize) as u64);
+            code.call(*at, &mut [], (0, code.step), &mut [], spills);
+        }
         true
     }
 }
