@@ -195,9 +195,13 @@ impl Compiled {
         (lanes + self.step - 1) & !(self.step - 1)
     }
 
-    /// Runs code over so many lanes, a multiple of `step`, from one on. If it reads and writes lists, their addresses
-    /// are in the table in front of `spills`, and they have room for these lanes.
-    pub fn call(
+    /// Runs code over so many lanes, a multiple of `step`, from one on.
+    ///
+    /// # Safety
+    /// A function begins at `at`. What it finds by addresses in the table in front of `spills` is there, and nobody else
+    /// uses what it writes to: lists with room for these lanes, memory for the states of loops inside, the history of as
+    /// many rounds as it is to do.
+    pub unsafe fn call(
         &self,
         at: usize,
         rows: &mut [u64],
@@ -206,11 +210,16 @@ impl Compiled {
         spills: &mut [u64],
     ) {
         assert!(!self.guarded || failed.len() >= from + lanes);
-        self.enter(at, (rows, self.rows), (from, lanes), failed, spills);
+        // SAFETY: the caller's promise is passed on, and there is room for guards.
+        unsafe { self.enter(at, (rows, self.rows), (from, lanes), failed, spills) };
     }
 
-    /// The same for code that needs so many rows, and that has no guards if there is no room to note them.
-    pub(super) fn enter(
+    /// The same for code that needs so many rows.
+    ///
+    /// # Safety
+    /// As for [`Compiled::call`]; so many rows are all that the function needs, and it has no guards if there is no room
+    /// in `failed` to note those of all lanes.
+    pub(super) unsafe fn enter(
         &self,
         at: usize,
         (rows, needed): (&mut [u64], usize),
@@ -225,8 +234,8 @@ impl Compiled {
         assert!(lanes & (self.step - 1) == 0 && from + lanes <= self.width);
         assert!(rows.len() >= needed * self.width && spills.len() * 8 >= self.spill_bytes);
         let rows = rows.as_mut_ptr().wrapping_add(from);
-        // SAFETY: `at` is where a function of this type begins; it reads and writes the given rows
-        // up to the given lanes, guards of these lanes, lists, and spills, all of which are large enough.
+        // SAFETY: a function of this type begins there, says the caller. It reads and writes rows up to the given lanes and
+        // spills, which are large enough, guards of these lanes, and what the table says.
         unsafe {
             let function: Function = std::mem::transmute(self.code.as_ptr().add(at));
             function(rows, rows.wrapping_add(lanes), failed.as_mut_ptr().wrapping_add(from), spills.as_mut_ptr());

@@ -261,12 +261,14 @@ impl Plan {
                         part.as_mut_ptr() as u64
                     });
                     table.iter_mut().zip(begins.chain(ends)).for_each(|(word, at)| *word = at);
-                    run(code, rows, 0, whole, marks, spills);
+                    // SAFETY: lists were cut to these lanes, and so was the room for results; states have memory.
+                    unsafe { run(code, rows, 0, whole, marks, spills) };
                     stream::write(collected, target, start, whole);
                 } else {
                     let ends = target.lists_from(start, whole).map(|list| list.as_mut_ptr() as u64);
                     table.iter_mut().zip(begins.chain(ends)).for_each(|(word, at)| *word = at);
-                    run(code, rows, 0, whole, marks, spills);
+                    // SAFETY: lists of leaves and of results were cut to these lanes; states have memory.
+                    unsafe { run(code, rows, 0, whole, marks, spills) };
                 }
             }
             if rest > 0 && whole > 0 && overlaps {
@@ -276,7 +278,8 @@ impl Plan {
                 let ends = target.lists_from(start + from, code.step).map(|list| list.as_mut_ptr() as u64);
                 let table = &mut spills[LISTS_AT / 8..][..MOST_LISTS];
                 table.iter_mut().zip(begins.chain(ends)).for_each(|(word, at)| *word = at);
-                run(code, rows, from, code.step, marks, spills);
+                // SAFETY: lists of leaves and of results were cut to the lanes of the group.
+                unsafe { run(code, rows, from, code.step, marks, spills) };
             } else if rest > 0 {
                 // The last lanes have lists of their own, with room for a whole group.
                 bounce.ensure(code.step * layout.strides.iter().sum::<u32>() as usize);
@@ -298,7 +301,8 @@ impl Plan {
                     parts = others;
                 }
                 spills[LISTS_AT / 8..][..MOST_LISTS].copy_from_slice(&begins);
-                run(code, rows, whole, code.step, marks, spills);
+                // SAFETY: all lists have room for a group of their own.
+                unsafe { run(code, rows, whole, code.step, marks, spills) };
                 let mut results = &bounce[results..];
                 for list in target.lists_from(start + whole, rest) {
                     let (part, others) = results.split_at(code.step * (list.len() / rest));
@@ -348,9 +352,14 @@ pub(super) fn numbers_in<N: Number>(words: &mut [u64]) -> &mut [N] {
     unsafe { words.align_to_mut::<N>().1 }
 }
 
+/// Runs the only part of code.
+///
+/// # Safety
+/// As for [`Compiled::call`].
 #[inline]
-fn run(code: &Compiled, rows: &mut Words, from: usize, lanes: usize, marks: &mut [u32], spills: &mut Words) {
+unsafe fn run(code: &Compiled, rows: &mut Words, from: usize, lanes: usize, marks: &mut [u32], spills: &mut Words) {
     if let Some(Part::Code(at)) = code.parts.first() {
-        code.call(*at, rows, (from, lanes), marks, spills);
+        // SAFETY: the part begins there; all else is the caller's promise.
+        unsafe { code.call(*at, rows, (from, lanes), marks, spills) };
     }
 }

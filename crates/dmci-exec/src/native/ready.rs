@@ -98,7 +98,8 @@ impl ReadyLane {
         if code.guarded {
             *marks = [STAYED; FEW];
         }
-        code.call(*at, rows, (0, code.step), marks, spills);
+        // SAFETY: the only part begins there, and memory for states was noted when this was made; there are no lists.
+        unsafe { code.call(*at, rows, (0, code.step), marks, spills) };
         if code.guarded && marks[0] != STAYED {
             return false;
         }
@@ -162,13 +163,16 @@ impl ReadyLists {
             }
         }
         let rest = *lanes & (code.step - 1);
-        code.call(*at, &mut [], (0, *lanes - rest), &mut [], spills);
+        // SAFETY: the only part begins there, and memory for states was noted when this was made. All lists of the layout
+        // have room for these lanes; those of results are borrowed for nobody else.
+        unsafe { code.call(*at, &mut [], (0, *lanes - rest), &mut [], spills) };
         if rest > 0 {
             // Code has gone on by what it has done: it goes back, to a group that ends with the last lane.
             let back = (code.step - rest) * size_of::<N>();
             let places = spills[LISTS_AT / 8..].iter_mut().zip(&layout.strides);
             places.for_each(|(place, &stride)| *place -= (back * stride as usize) as u64);
-            code.call(*at, &mut [], (0, code.step), &mut [], spills);
+            // SAFETY: as before; these are lanes of the same lists, since there is at least a whole group.
+            unsafe { code.call(*at, &mut [], (0, code.step), &mut [], spills) };
         }
         true
     }

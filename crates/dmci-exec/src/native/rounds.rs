@@ -369,7 +369,8 @@ impl Compiled {
     ) -> bool {
         let Some(at) = self.rounds.and_then(|rounds| rounds.alone_at).filter(|_| count > 0) else { return false };
         self.prepare(spills, [count as u64, 0, 0]);
-        self.call(at, rows, (0, lanes), failed, spills);
+        // SAFETY: the code was found where it was put; it has neither lists nor a history.
+        unsafe { self.call(at, rows, (0, lanes), failed, spills) };
         true
     }
 
@@ -388,7 +389,8 @@ impl Compiled {
         assert!(words == history * self.width && states.len() >= (count + back as usize) * words);
         let first = if back { (count - 1) * words } else { 0 };
         self.prepare(spills, [count as u64, states[first..].as_mut_ptr() as u64, 0]);
-        self.call(at, rows, (0, lanes), failed, spills);
+        // SAFETY: the code was found where it was put; the history has room for all rounds.
+        unsafe { self.call(at, rows, (0, lanes), failed, spills) };
         spills[LEFT_AT / 8] as usize
     }
 }

@@ -177,7 +177,8 @@ impl Plan {
         }
         for part in &code.parts {
             match *part {
-                Part::Code(at) => code.call(at, rows, (0, padded), marks, spills),
+                // SAFETY: the part begins there, and memory for states was noted above; code for rows has no lists.
+                Part::Code(at) => unsafe { code.call(at, rows, (0, padded), marks, spills) },
                 Part::Step(i) => {
                     let mut frame =
                         Frame { rows, width: code.width, lanes: n, loops, scratch, code: Some(&code.bodies) };
@@ -213,7 +214,8 @@ impl Plan {
         let padded = code.padded(n);
         for part in &code.parts {
             match *part {
-                Part::Code(at) => code.call(at, frame.rows, (0, padded), failed, spills),
+                // SAFETY: the part begins there, and a single round has neither lists nor a history.
+                Part::Code(at) => unsafe { code.call(at, frame.rows, (0, padded), failed, spills) },
                 Part::Step(i) => {
                     let Frame { rows, width, loops, scratch, .. } = &mut *frame;
                     let code = Some(&*code.bodies);
