@@ -179,6 +179,9 @@ impl Plan {
         let cached = (BLOCK_WORDS / self.footprint().max(1)).next_power_of_two().clamp(16, BLOCK);
         let is_short = self.has_short_rows();
         let code = if is_short { None } else { self.code_for(which.len()) };
+        if code.is_none() && !is_short {
+            self.note_work(which.len());
+        }
         // Code has blocks of its own inside of these.
         let most = if code.is_some() { BLOCK } else { cached };
         let width = match which.len() {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use dmci_exec::{Code, Leaves, List, Ready, StageResults, Staged, Target};
+use dmci_exec::{Code, Leaves, List, Ready, Results, StageResults, Staged, Target};
 use dmci_ops::{Build, Op};
 use dmci_tape::{LeafKind, Recorder, Tape};
 
@@ -120,4 +120,26 @@ fn lanes_that_fill_no_group_are_done_at_once() {
         let is_ready = becomes_ready(&plan, lanes, [true, true]);
         assert!(is_ready || lanes < 64, "{lanes} lanes");
     }
+}
+
+#[test]
+fn what_the_interpreter_has_done_pays_for_code() {
+    let plan = difference().with_code(Code::WhenItPays);
+    let (lanes, lists) = (64, [vec![1.0; 64], vec![2.0; 64]]);
+    let leaves = Arranged { lists, in_lists: [true, true] };
+    let mut found = vec![0.0; lanes];
+    let mut stages = StageResults::default();
+    let mut has_code = |stages: &mut StageResults| {
+        let mut target = Target::new([(&mut found, 1), (&mut [], 0), (&mut [], 0)]);
+        plan.run_all(lanes, lanes, &leaves, 1, stages, &mut target, &mut Vec::new())
+    };
+    // To look for code costs nothing that code would save.
+    assert!((0..10_000).all(|_| !has_code(&mut stages)));
+    let (which, mut results): (Vec<usize>, _) = ((0..lanes).collect(), Results::default());
+    let runs = (0..10_000).take_while(|_| {
+        plan.run(&which, lanes, &leaves, 1, &mut stages, &mut results);
+        !has_code(&mut stages)
+    });
+    let runs = runs.count();
+    assert!((5..1000).contains(&runs), "{runs} runs");
 }

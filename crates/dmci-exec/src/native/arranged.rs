@@ -18,18 +18,18 @@ struct Made {
 pub(super) struct Arranged([OnceLock<Made>; MOST]);
 
 impl Arranged {
-    /// The code for an arrangement, which is made if that pays.
+    /// The code for an arrangement, which is made if that pays with what there is for so many others.
     pub fn find_or_make(
         &self,
         arrangement: Option<u64>,
-        pays: impl Fn() -> bool,
+        pays: impl Fn(usize) -> bool,
         make: impl Fn() -> Option<Direct>,
     ) -> Option<&Arc<Direct>> {
-        for place in &self.0 {
+        for (others, place) in self.0.iter().enumerate() {
             let made = match place.get() {
                 Some(made) => made,
                 // Another thread may make something else at the same time.
-                None if pays() => place.get_or_init(|| Made { arrangement, direct: make().map(Arc::new) }),
+                None if pays(others) => place.get_or_init(|| Made { arrangement, direct: make().map(Arc::new) }),
                 None => return None,
             };
             if made.arrangement == arrangement {
@@ -41,6 +41,6 @@ impl Arranged {
 
     /// The code for an arrangement, if it was made.
     pub fn find(&self, arrangement: Option<u64>) -> Option<&Arc<Direct>> {
-        self.find_or_make(arrangement, || false, || None)
+        self.find_or_make(arrangement, |_| false, || None)
     }
 }

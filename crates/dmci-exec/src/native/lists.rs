@@ -188,7 +188,7 @@ impl Plan {
             Some(Direct { layout, code, given_up: AtomicBool::new(false) })
         };
         let made = &self.native.direct[L::Number::SINGLE as usize];
-        let direct = made.find_or_make(leaves.arrangement(), || self.pays(lanes), make)?;
+        let direct = made.find_or_make(leaves.arrangement(), |others| self.pays_for_lists(lanes, others), make)?;
         if direct.given_up.load(Ordering::Relaxed) {
             return None;
         }

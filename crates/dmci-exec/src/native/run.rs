@@ -35,6 +35,11 @@ const KERNEL_INSTRUCTIONS: u64 = 24;
 const COMPILE_INSTRUCTION: u64 = 16;
 const COMPILE_PLAN: u64 = 1000;
 
+/// Of what code costs, one part in so many is spent without it, for few lanes and for many: whoever has called a plan that
+/// often mostly goes on.
+const PARTS_FEW: u64 = 2;
+const PARTS_MANY: u64 = 3;
+
 /// Lanes that the code for few lanes takes at once.
 pub(super) const FEW: usize = 8;
 
@@ -57,7 +62,7 @@ pub(crate) struct Native {
 struct Effort {
     /// A run of the interpreter over few lanes.
     run: u64,
-    /// Compiling for few lanes, and for many.
+    /// What is spent before it is compiled for few lanes, and for many.
     few: u64,
     many: u64,
 }
@@ -109,28 +114,60 @@ impl Plan {
         if pays { cell.get_or_init(make).as_deref() } else { None }
     }
 
-    /// Whether code is to be made, if there is none.
-    pub(super) fn pays(&self, lanes: usize) -> bool {
+    /// Whether code is to be made for so many lanes, if there is none.
+    fn pays(&self, lanes: usize) -> bool {
+        self.pays_again(lanes, 0)
+    }
+
+    /// The same if code for other arrangements of lanes was made so many times: then as much again must have been spent
+    /// each time.
+    fn pays_again(&self, lanes: usize, times: u64) -> bool {
         let native = &self.native;
         if native.when == Code::Never || lanes == 0 || !has_wide_fma() {
             return false;
         }
-        let Effort { run, few, many } = *native.effort.get_or_init(|| self.effort());
-        // Each step costs a call of the interpreter and something for each lane.
-        let work = run.saturating_mul(1 + lanes as u64 / 32);
-        let before = native.work.fetch_add(work, Ordering::Relaxed);
         // How often a loop runs nobody knows, and its code is short.
-        matches!(native.when, Code::Always | Code::AlwaysNarrow)
-            || !self.loops.is_empty()
-            || before.saturating_add(work) >= if lanes <= FEW { few } else { many }
+        if native.when != Code::WhenItPays || !self.loops.is_empty() {
+            return true;
+        }
+        let Effort { few, many, .. } = *self.effort();
+        let enough = (1 + times).saturating_mul(if lanes <= FEW { few } else { many });
+        native.work.load(Ordering::Relaxed).saturating_add(self.work_of(lanes)) >= enough
     }
 
-    fn effort(&self) -> Effort {
+    /// Whether code for lists is to be made, if there is some for so many other arrangements. Until it is, lanes are run
+    /// with rows, and that counts like the interpreter's work.
+    pub(super) fn pays_for_lists(&self, lanes: usize, others: usize) -> bool {
+        let pays = self.pays_again(lanes, others as u64);
+        if !pays && others > 0 {
+            self.note_work(lanes);
+        }
+        pays
+    }
+
+    /// Notes that so many lanes were run without the code that might be made for them.
+    pub(crate) fn note_work(&self, lanes: usize) {
+        if self.native.when == Code::WhenItPays {
+            self.native.work.fetch_add(self.work_of(lanes), Ordering::Relaxed);
+        }
+    }
+
+    /// What the interpreter spends on so many lanes: a call for each step, and something for each lane.
+    fn work_of(&self, lanes: usize) -> u64 {
+        self.effort().run.saturating_mul(1 + lanes as u64 / 32)
+    }
+
+    fn effort(&self) -> &Effort {
+        self.native.effort.get_or_init(|| self.find_effort())
+    }
+
+    fn find_effort(&self) -> Effort {
         let kernels = self.steps.iter().filter(|s| matches!(s, Step::Op { op, .. } if has_kernel(*op))).count() as u64;
         let instructions = self.steps.len() as u64 + KERNEL_INSTRUCTIONS * kernels;
         let compile = |vectors: usize| COMPILE_PLAN + COMPILE_INSTRUCTION * instructions * vectors as u64;
         let run = self.work() as u64 + KERNEL_STEP * kernels;
-        Effort { run, few: compile(1), many: compile(vectors_written(instructions as usize)) }
+        let many = compile(vectors_written(instructions as usize));
+        Effort { run, few: compile(1) / PARTS_FEW, many: many / PARTS_MANY }
     }
 
     fn compile(&self, few: bool) -> Option<Compiled> {
