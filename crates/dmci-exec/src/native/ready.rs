@@ -2,7 +2,7 @@
 //! own. For few lanes, to look for these takes longer than the code.
 
 use super::compile::{Compiled, Part};
-use super::emit::LISTS_AT;
+use super::emit::{LISTS_AT, MOST_LISTS};
 use super::lists::Direct;
 use super::run::FEW;
 use crate::block::{Leaves, STAYED};
@@ -39,6 +39,10 @@ pub struct ReadyLists {
     direct: Arc<Direct>,
     at: usize,
     lanes: usize,
+    /// For each list of leaves one of these, and how many numbers it must have.
+    sources: Box<[(usize, usize)]>,
+    /// How many numbers the lists of results must have.
+    results: [usize; 3],
     spills: Words,
     /// Spills have its address.
     _remembered: Words,
@@ -138,7 +142,11 @@ impl ReadyLists {
         }
         let (mut spills, mut remembered) = (Words::with(spills), Words::default());
         code.remember(&mut spills, &mut remembered);
-        Some(ReadyLists { direct: direct.clone(), at, lanes, spills, _remembered: remembered })
+        let layout = &direct.layout;
+        let members = layout.members.iter().zip(&layout.strides);
+        let sources = members.map(|(&leaf, &stride)| (leaf, lanes * stride as usize)).collect();
+        let results = layout.widths.map(|width| lanes * width);
+        Some(ReadyLists { direct: direct.clone(), at, lanes, sources, results, spills, _remembered: remembered })
     }
 
     /// Runs the lanes; `list` gives the numbers that a leaf is among. False, and nothing done, if these or the results
@@ -147,20 +155,24 @@ impl ReadyLists {
     pub fn run<'l, N: Number>(&mut self, list: impl Fn(usize) -> &'l [N], results: [&mut [N]; 3]) -> bool {
         let ReadyLists { direct, at, lanes, spills, .. } = self;
         let (layout, code) = (&direct.layout, &direct.code);
-        let mut places = spills[LISTS_AT / 8..].iter_mut();
+        let Some(places) = spills[LISTS_AT / 8..].first_chunk_mut::<MOST_LISTS>() else { return false };
         if !layout.holds::<N>() {
             return false;
         }
-        for (&leaf, &stride) in layout.members.iter().zip(&layout.strides) {
+        let mut next = places.iter_mut();
+        for (&(leaf, needed), place) in self.sources.iter().zip(&mut next) {
             let numbers = list(leaf);
-            let Some(place) = places.next().filter(|_| numbers.len() >= *lanes * stride as usize) else { return false };
+            if numbers.len() < needed {
+                return false;
+            }
             *place = numbers.as_ptr() as u64;
         }
-        for (list, &width) in results.into_iter().zip(&layout.widths) {
-            if width > 0 {
-                let Some(place) = places.next().filter(|_| list.len() >= *lanes * width) else { return false };
-                *place = list.as_mut_ptr() as u64;
+        let wanted = results.into_iter().zip(self.results).filter(|(_, needed)| *needed > 0);
+        for ((list, needed), place) in wanted.zip(&mut next) {
+            if list.len() < needed {
+                return false;
             }
+            *place = list.as_mut_ptr() as u64;
         }
         let rest = *lanes & (code.step - 1);
         // SAFETY: the only part begins there, and memory for states was noted when this was made. All lists of the layout
