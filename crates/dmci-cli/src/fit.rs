@@ -12,6 +12,7 @@ use crate::source::Source;
 use crate::{files, options, output};
 use checkpoint::Keeper;
 use dmci::{Diagnostic, Program, Report, RunOptions};
+use dmci_fit::literals::{Literal, literals, parametrised, written_back};
 use dmci_fit::plot::{Picture, chart, png, svg};
 use dmci_fit::{Fit, Problem, ProblemOptions};
 use progress::Meter;
@@ -208,7 +209,7 @@ fn check_settings(program: &Program, run: &RunOptions) -> Result<(), Report> {
 /// The program with its literals as parameters.
 fn literals_of(program: &Program) -> Result<Program, Report> {
     let declared = !dmci::Interpreter::shared().names(program)?.schema.is_empty();
-    let found = dmci_fit::literals::literals(&program.text);
+    let found = literals(&program.text);
     if declared || found.is_empty() {
         let (message, help) = match declared {
             true => ("declares its parameters already", "remove --params literals, or (params ...)"),
@@ -216,15 +217,20 @@ fn literals_of(program: &Program) -> Result<Program, Report> {
         };
         return Err(Report::of(*Diagnostic::error("E0801", format!("{} {message}", program.name)).help(help)));
     }
-    Ok(dmci_fit::literals::parametrised(program))
+    Ok(parametrised(program))
 }
 
 /// The program with what was found in the place of what it started from.
 fn rewritten(args: &Arguments, problem: &Problem, fit: &Fit) -> Result<String, Report> {
     let original = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
     if args.data.params.is_some() {
-        let values: Vec<f64> = fit.parameters.iter().map(|p| p.value).collect();
-        return Ok(dmci_fit::literals::written_back(&original.text, &values));
+        // What is fixed stands behind what was fitted, so that the order says nothing.
+        let value = |(i, literal): (usize, &Literal)| {
+            let fitted = fit.parameters.iter().find(|p| p.name == format!("c{}", i + 1));
+            fitted.map_or(literal.value, |p| p.value)
+        };
+        let values: Vec<f64> = literals(&original.text).iter().enumerate().map(value).collect();
+        return Ok(written_back(&original.text, &values));
     }
     dmci_fit::with_starts(problem, fit)
 }

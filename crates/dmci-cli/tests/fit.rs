@@ -463,6 +463,17 @@ fn literals_are_fitted_and_written_back() {
     assert!(text.starts_with("(params (a free 3.0") || text.starts_with("(params (a free 2.99"), "{text}");
 }
 
+#[test]
+fn a_literal_that_is_not_fitted_stays_where_it_was_written() {
+    let space = space("fit-some-literals");
+    space.write("line.csv", "t,y\n0,1\n1,4\n2,7\n");
+    let args = ["fit", "-e", "(+ 1.0 (* 2.5 t))", "--params", "literals", "--data", "line.csv", "--target", "y"];
+    let ran = dmci(&[&args[..], &["--only", "c2", "--quiet", "--write", "new.scm"]].concat(), "", space.path());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let text = std::fs::read_to_string(space.path().join("new.scm")).unwrap();
+    assert!(text.starts_with("(+ 1.0 (* 3.0") || text.starts_with("(+ 1.0 (* 2.99"), "{text}");
+}
+
 /// A fit that is killed again and again, wherever it is, and goes on each time from its checkpoint. The model
 /// branches on its parameters, so that other paths are recorded after each restart.
 #[test]
