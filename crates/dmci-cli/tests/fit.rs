@@ -474,6 +474,18 @@ fn a_literal_that_is_not_fitted_stays_where_it_was_written() {
     assert!(text.starts_with("(+ 1.0 (* 3.0") || text.starts_with("(+ 1.0 (* 2.99"), "{text}");
 }
 
+#[test]
+fn a_target_may_have_a_comma_in_its_name() {
+    let space = space("fit-comma");
+    space.write("comma.csv", "t,\"y, cm\",\"z, cm\"\n0,1,2\n1,4,3\n2,7,4\n");
+    let args = ["fit", "line.scm", "--data", "comma.csv", "--target", "y, cm", "--json"];
+    let ran = dmci(&args, "", space.path());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let json: Json = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(json["data"]["targets"], serde_json::json!(["y, cm"]));
+    assert!((json["parameters"]["a"]["value"].as_f64().unwrap() - 3.0).abs() < 1e-6, "{json}");
+}
+
 /// A fit that is killed again and again, wherever it is, and goes on each time from its checkpoint. The model
 /// branches on its parameters, so that other paths are recorded after each restart.
 #[test]

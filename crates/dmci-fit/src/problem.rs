@@ -122,7 +122,11 @@ impl Problem {
     pub fn new(program: Program, table: &Table, target: &str, options: ProblemOptions) -> Result<Problem, Report> {
         let ProblemOptions { mut run, holdout, loss, weights, sigma, trials, only, .. } = options;
         let names = dmci::Interpreter::shared().names(&program)?;
-        let targets: Vec<String> = target.split(',').map(|t| t.trim().to_string()).collect();
+        // A column may have a comma in its name.
+        let targets: Vec<String> = match table.column(target) {
+            Some(_) => vec![target.to_string()],
+            None => target.split(',').map(|t| t.trim().to_string()).collect(),
+        };
         let aside = [weights, sigma, trials];
         check_aside(&loss, &aside)?;
         let mut bound = bind_columns(&names, table, &targets, &aside, &run)?;
