@@ -217,7 +217,7 @@ fail are reported and give nan; so do rows that miss something the program reads
 together: those that are not done by then fail. With --json all is one object: {\"values\": [...],
 \"gradients\": {\"a\": [...]}, \"outputs\": [...], \"failures\": [{\"row\": 2, \"error\": [...]}]}, where rows
 without a value have null; gradients and outputs are there with --grad and --output. Of an objective that
-was fitted it is {\"results\": {...}}.";
+was fitted it is {\"results\": {...}}, with {\"groups\": {\"A\": {...}}} besides if it has groups: then the loss is the sum.";
 
 /// Arguments of `eval`.
 #[derive(ClapArgs, Debug)]

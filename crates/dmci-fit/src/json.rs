@@ -30,6 +30,7 @@ pub fn to_json(problem: &Problem, options: &FitOptions, fit: &Fit) -> Json {
             "hash": problem.fingerprint(),
             "targets": problem.targets,
             "inputs": if problem.is_constant { &[] } else { &problem.inputs[..] },
+            "group": problem.group,
             "groups": problem.groups,
             "rows": fitted,
             "held_out": held_out,

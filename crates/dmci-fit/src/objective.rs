@@ -114,6 +114,7 @@ impl Problem {
             data: table.name.clone(),
             targets: vec![target.as_ref().map_or("objective".to_string(), |t| t.0.clone())],
             groups: group_names,
+            group: parameters.iter().find_map(|p| p.per.clone()).or(group),
             inputs: input_names,
             cancel: run.cancel.clone(),
             series: Some(Series { rows, fitted, scored, columns, target, run }),
@@ -181,16 +182,16 @@ impl Problem {
     }
 }
 
-/// The named results of a program over the whole columns of a table.
+/// The named results of a program over the columns of a table, as arrays of some of its rows.
 pub fn results_of(
     program: &Program,
     names: &Names,
     table: &Table,
+    rows: &[usize],
     mut run: dmci::RunOptions,
 ) -> Result<Vec<(String, Datum)>, Report> {
-    let all: Vec<usize> = (0..table.rows).collect();
     for (name, column) in bind_series(names, table, &run)? {
-        run.bindings.push((name, array(&column, &all)));
+        run.bindings.push((name, array(&column, rows)));
     }
     let outcome = Interpreter::shared().run(program, &run).map_err(|failure| failure.report)?;
     Ok(named(outcome.value))

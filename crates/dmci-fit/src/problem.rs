@@ -87,6 +87,8 @@ pub struct Problem {
     pub fixed: Vec<Parameter>,
     /// The names of the groups; empty if no parameter differs by group.
     pub groups: Vec<String>,
+    /// The column that says which group a row is of.
+    pub group: Option<String>,
     /// The rows that are fitted.
     pub training: Rows,
     /// The rows that are only scored.
@@ -197,6 +199,7 @@ impl Problem {
             training,
             held_out: rows(held),
             groups: group_names,
+            group: parameters.iter().find_map(|p| p.per.clone()),
             inputs,
             parameters,
             fixed,

@@ -1,7 +1,7 @@
 //! Fits that were written to files, read back.
 
 use crate::files;
-use dmci::{Datum, Diagnostic, Program, Report};
+use dmci::{Datum, Diagnostic, Parameter, Program, Report, Schema};
 use serde_json::Value as Json;
 use std::path::Path;
 
@@ -44,6 +44,26 @@ pub fn values(fit: &Json) -> Vec<(String, Datum)> {
         list.extend(datum.map(|datum| (name.clone(), datum)));
     }
     list
+}
+
+/// The names of the groups that were fitted.
+pub fn groups(fit: &Json) -> Vec<&str> {
+    fit["data"]["groups"].as_array().into_iter().flatten().filter_map(Json::as_str).collect()
+}
+
+/// The fitted values of the parameters that differ by group, for one group.
+pub fn values_of(fit: &Json, schema: &Schema, group: &str) -> Vec<(String, Datum)> {
+    let own = schema.parameters.iter().filter(|p| p.per.is_some());
+    let value = |parameter: &Parameter| {
+        // The number k[group] of a parameter, or the numbers w.0[group], w.1[group] of a tensor.
+        let numbers = fit["parameters"][&parameter.name]["numbers"].as_array()?;
+        let of_name = |name: String| numbers.iter().find(|n| n["name"].as_str() == Some(&format!("{name}[{group}]")));
+        let number = |name: String| of_name(name)?["value"].as_f64().map(Datum::Real);
+        let mut values = parameter.number_names().into_iter().map(number).collect::<Option<Vec<Datum>>>()?;
+        let datum = if values.len() == 1 { values.remove(0) } else { Datum::list(values) };
+        Some((parameter.name.clone(), datum))
+    };
+    own.filter_map(value).collect()
 }
 
 /// Starts for another fit.
