@@ -152,6 +152,7 @@ pub fn problem(
         trials,
         group: setting(settings, "group")?,
         only: setting(settings, "only")?,
+        ..ProblemOptions::default()
     };
     let target: Option<String> = setting(settings, "target")?;
     let objective = setting(settings, "objective")?.unwrap_or(false);

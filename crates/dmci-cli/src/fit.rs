@@ -170,11 +170,14 @@ pub fn problem_of(program: &ProgramArgs, data: &DataArgs, run: &RunOptions) -> R
     check_settings(&program, run)?;
     let table = files::read_table(&data.data, &settings::missing(data))?;
     let mut run = run.clone();
+    let mut group_starts = Vec::new();
     if let Some(path) = &data.start_from {
         // What the command line sets counts more than what another fit found.
-        let starts = stored::starts(path)?;
+        let fit = stored::read(path)?;
         let given: Vec<String> = run.bindings.iter().map(|(name, _)| name.clone()).collect();
-        run.bindings.extend(starts.into_iter().filter(|(name, _)| !given.contains(name)));
+        run.bindings.extend(stored::values(&fit).into_iter().filter(|(name, _)| !given.contains(name)));
+        group_starts = stored::group_starts(&fit, &dmci::Interpreter::shared().names(&program)?.schema);
+        group_starts.retain(|start| !given.contains(&start.parameter));
     }
     let options = ProblemOptions {
         run,
@@ -185,6 +188,7 @@ pub fn problem_of(program: &ProgramArgs, data: &DataArgs, run: &RunOptions) -> R
         trials: data.trials.clone(),
         group: data.group.clone(),
         only: data.only.as_ref().map(|list| list.split(',').map(|n| n.trim().to_string()).collect()),
+        group_starts,
     };
     match &data.target {
         target if data.objective => Problem::objective(program, &table, target.as_deref(), options),

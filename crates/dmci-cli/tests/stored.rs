@@ -13,6 +13,9 @@ const SERIES: &str = "(params (keep unit 0.5 (per cell)))
       (if (= k (vlen y)) (result (loss L) (yhat (reverse ys)) (steps k))
           (loop (+ k 1) (* keep x) (+ L (square (- (ref y k) x))) (cons x ys))))";
 
+/// A line for each site, with a slope for all.
+const LINES: &str = "(params (height free 0.0 (per site)) (slope free 1.0)) (+ height (* slope t))";
+
 fn space(name: &str) -> Workspace {
     let space = Workspace::new(name);
     // Rows of the two cells in turn, one series longer than the other.
@@ -21,6 +24,8 @@ fn space(name: &str) -> Workspace {
         (0..8).map(|k| cell('A', 0.9, k) + &if k < 5 { cell('B', 0.6, k) } else { String::new() }).collect();
     space.write("series.csv", format!("cell,k,y\n{rows}"));
     space.write("series.scm", SERIES);
+    space.write("lines.scm", LINES);
+    space.write("lines.csv", "site,t,y\nn,0,1\nn,1,3.1\nn,2,5\ns,0,-4\ns,1,-2\ns,2,0.2\n");
     space
 }
 
@@ -90,4 +95,71 @@ fn series_that_share_their_parameters_are_evaluated_one_by_one() {
     assert!(near(said("old.json", "series.csv"), loss));
     let ran = dmci(&["eval", "--fit", "old.json", "--data", "other.csv"], "", space.path());
     assert!(ran.code == 1 && ran.stderr.contains("does not name the column"), "{}", ran.stderr);
+}
+
+#[test]
+fn each_group_starts_where_it_ended() {
+    let space = space("stored-starts");
+    let fit = ["fit", "lines.scm", "--data", "lines.csv", "--target", "y", "--quiet", "--out"];
+    run(&space, &[&fit[..], &["fit.json"]].concat());
+    run(&space, &[&fit[..], &["again.json", "--start-from", "fit.json"]].concat());
+    let (first, again) = (stored(&space, "fit.json"), stored(&space, "again.json"));
+    for i in 0..2 {
+        let number = |json: &Json, what: &str| json["parameters"]["height"]["numbers"][i][what].as_f64().unwrap();
+        assert_eq!(number(&again, "start"), number(&first, "value"));
+    }
+    assert!(near(again["loss"]["start"].as_f64().unwrap(), first["loss"]["value"].as_f64().unwrap()), "{again}");
+    // What the command line sets counts more, for all groups; a group that is new starts where the program says.
+    space.write("more.csv", "site,t,y\nn,0,1\nn,1,3.1\ns,0,-4\ns,1,-2\nw,0,7\nw,1,9\n");
+    let more = ["fit", "lines.scm", "--data", "more.csv", "--target", "y", "--start-from", "fit.json", "--json"];
+    let starts = |extra: &[&str]| {
+        let json: Json = serde_json::from_str(&run(&space, &[&more[..], extra].concat()).stdout).unwrap();
+        (0..3).map(|i| json["parameters"]["height"]["numbers"][i]["start"].as_f64().unwrap()).collect::<Vec<f64>>()
+    };
+    assert_eq!(starts(&[])[2], 0.0);
+    assert_eq!(starts(&["--set", "height=2.5"]), [2.5; 3]);
+}
+
+#[test]
+fn groups_stay_as_they_were_if_only_other_parameters_are_fitted() {
+    let space = space("stored-held");
+    let fit = ["fit", "lines.scm", "--data", "lines.csv", "--target", "y", "--quiet"];
+    run(&space, &[&fit[..], &["--out", "fit.json"]].concat());
+    let again = ["--only", "slope", "--start-from", "fit.json", "--out", "again.json"];
+    run(&space, &[&fit[..], &again].concat());
+    let (first, again) = (stored(&space, "fit.json"), stored(&space, "again.json"));
+    assert_eq!(again["parameters"]["height"]["fixed"], true);
+    for i in 0..2 {
+        let number = |json: &Json| json["parameters"]["height"]["numbers"][i]["value"].as_f64().unwrap();
+        assert_eq!(number(&again), number(&first));
+    }
+    let loss = |json: &Json| json["loss"]["value"].as_f64().unwrap();
+    assert!(near(loss(&again), loss(&first)), "{again}");
+    // The file of such a fit is as good as any.
+    space.write("new.csv", "site,t\ns,10\nn,10\n");
+    let text = run(&space, &["eval", "--fit", "again.json", "--data", "new.csv"]).stdout;
+    assert_eq!(text, run(&space, &["eval", "--fit", "fit.json", "--data", "new.csv"]).stdout);
+    // Without another fit, the groups stay at the start that they share.
+    run(&space, &[&fit[..], &["--only", "slope", "--out", "slope.json"]].concat());
+    let slope = stored(&space, "slope.json")["parameters"]["slope"]["value"].as_f64().unwrap();
+    let text = run(&space, &["eval", "--fit", "slope.json", "--data", "new.csv"]).stdout;
+    assert_eq!(text, format!("value\n{:?}\n{:?}\n", 10.0 * slope, 10.0 * slope));
+}
+
+#[test]
+fn an_objective_keeps_what_its_groups_have() {
+    let space = space("stored-series");
+    let program = SERIES.replace("(params ", "(params (first free 0.8) ").replace("(x 1.0)", "(x first)");
+    space.write("series.scm", program);
+    let fit = ["fit", "series.scm", "--data", "series.csv", "--objective", "--group", "cell", "--target", "y", "--out"];
+    run(&space, &[&fit[..], &["fit.json", "--quiet"]].concat());
+    let again = ["again.json", "--only", "first", "--start-from", "fit.json", "--set", "first=0.5", "--quiet"];
+    run(&space, &[&fit[..], &again].concat());
+    let (first, again) = (stored(&space, "fit.json"), stored(&space, "again.json"));
+    assert!((again["loss"]["value"].as_f64().unwrap() - first["loss"]["value"].as_f64().unwrap()).abs() < 1e-9);
+    assert_eq!(again["parameters"]["keep"]["numbers"][1]["name"], "keep[B]");
+    assert!(again["rmse"].is_number(), "{again}");
+    let text = run(&space, &["eval", "--fit", "again.json", "--data", "series.csv", "--json"]).stdout;
+    let json: Json = serde_json::from_str(&text).unwrap();
+    assert!(near(json["results"]["loss"].as_f64().unwrap(), again["loss"]["value"].as_f64().unwrap()), "{json}");
 }

@@ -3,10 +3,11 @@
 
 use crate::binding::{bind_series, check_aside, check_program, parameters, priors};
 use crate::data::Table;
+use crate::grouped::{Held, apart, held, starts_of};
 use crate::groups::{groups, warn_left_out, without_group};
 use crate::layout::Layout;
 use crate::loss::{Loss, Noise};
-use crate::problem::{Problem, ProblemOptions, Rows, group_starts};
+use crate::problem::{Problem, ProblemOptions, Rows, groups_of};
 use crate::split::{Holdout, none_left};
 use crate::transform::Transform;
 use dmci::{Column, Datum, Diagnostic, Interpreter, Model, ModelOptions, Names, Parameter, Program, Report, Shape};
@@ -66,23 +67,26 @@ impl Problem {
         target: Option<&str>,
         options: ProblemOptions,
     ) -> Result<Problem, Report> {
-        let ProblemOptions { mut run, group, only, weights, sigma, trials, .. } = options.clone();
+        let ProblemOptions { mut run, group, only, weights, sigma, trials, group_starts, .. } = options.clone();
         check_aside(&Loss::Objective, &[weights, sigma, trials])?;
         let names = Interpreter::shared().names(&program)?;
         let inputs = bind_series(&names, table, &run)?;
         let declared = names.schema.parameters.iter().map(|p| &p.name);
         check_program(&program, Some(&names), &run, declared.chain(inputs.iter().map(|(name, _)| name)), table, &[])?;
         let (parameters, fixed) = parameters(&program, &names.schema, &mut run, only.as_deref())?;
+        let (fixed, differing) = apart(fixed, &group_starts);
         run.bindings.extend(fixed.iter().map(|p| (p.name.clone(), p.datum())));
-        let (group_names, of_row) = groups(&program, &parameters, table, group.as_deref())?;
+        let grouped = [&parameters[..], &differing].concat();
+        let (group_names, of_row) = groups(&program, &grouped, table, group.as_deref())?;
         let warnings = warn_left_out(table, &without_group(table, &[], &of_row)?);
+        let held = held(&differing, &group_names, &group_starts, &names)?;
         let count = group_names.len().max(1);
         let layout = Layout::new(
             parameters.iter().map(|p: &Parameter| (Transform::of(p), p.per.is_some())),
-            if parameters.iter().any(|p| p.per.is_some()) { count } else { 1 },
+            groups_of(&parameters, &group_names),
         );
         let priors = priors(&program, &Loss::Objective, &parameters, &layout)?;
-        let start = group_starts(&program, &parameters, &layout)?;
+        let (start, written_start) = starts_of(&program, &parameters, &layout, &group_names, &group_starts)?;
         let rows: Vec<Vec<usize>> = (0..count)
             .map(|g| (0..table.rows).filter(|&r| group_names.is_empty() || of_row[r] == g).collect())
             .collect();
@@ -96,9 +100,10 @@ impl Problem {
         let arrays = |column: &Column| -> Column {
             Column::Data(rows.iter().zip(&fitted).map(|(rows, &n)| array(column, &rows[..n])).collect())
         };
+        let all: Vec<usize> = (0..count).collect();
         let training = Rows {
-            indices: (0..count).collect(),
-            columns: columns.iter().map(arrays).collect(),
+            indices: all.clone(),
+            columns: columns.iter().map(arrays).chain(held.iter().map(|h| h.column(&all))).collect(),
             target: vec![0.0; count],
             weight: vec![1.0; count],
             sigma: vec![1.0; count],
@@ -107,14 +112,15 @@ impl Problem {
         };
         let target = target.map(|t| crate::binding::target_numbers(table, t)).transpose()?;
         let params = parameters.iter().map(|p| (p.name.clone(), p.datum())).collect();
-        let model_inputs: Vec<&str> = input_names.iter().map(String::as_str).collect();
+        let model_inputs = input_names.iter().map(String::as_str).chain(held.iter().map(Held::name));
+        let model_inputs: Vec<&str> = model_inputs.collect();
         let model = ModelOptions { run: run.clone(), ..ModelOptions::default() };
         let model = Model::with_params(with_loss(&program, &names), params, &model_inputs, model);
         Ok(Problem {
             data: table.name.clone(),
             targets: vec![target.as_ref().map_or("objective".to_string(), |t| t.0.clone())],
             groups: group_names,
-            group: parameters.iter().find_map(|p| p.per.clone()).or(group),
+            group: grouped.iter().find_map(|p| p.per.clone()).or(group),
             inputs: input_names,
             cancel: run.cancel.clone(),
             series: Some(Series { rows, fitted, scored, columns, target, run }),
@@ -122,6 +128,7 @@ impl Problem {
             held_out: Rows::default(),
             parameters,
             fixed,
+            held,
             loss: Loss::Objective,
             warnings,
             layout,
@@ -131,6 +138,7 @@ impl Problem {
             is_constant: false,
             noise: Noise::default(),
             start,
+            written_start,
             model,
             work: Mutex::default(),
             remembered: Default::default(),
@@ -151,6 +159,7 @@ impl Problem {
             moved.starts = numbers.to_vec();
             run.bindings.push((parameter.name.clone(), moved.datum()));
         }
+        run.bindings.extend(self.held.iter().map(|h| (h.name().to_string(), h.groups[group].datum())));
         for (name, column) in self.inputs.iter().zip(&series.columns) {
             run.bindings.push((name.clone(), array(column, series.rows_of(group))));
         }

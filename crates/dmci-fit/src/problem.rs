@@ -6,6 +6,7 @@ use crate::binding::{
 };
 use crate::data::{Table, select};
 use crate::evaluate::Work;
+use crate::grouped::{GroupStart, Held, apart, held, starts_of};
 use crate::groups::{groups, warn_left_out, without_group};
 use crate::layout::{Block, Layout};
 use crate::loss::{Loss, Noise};
@@ -37,6 +38,8 @@ pub struct ProblemOptions {
     pub group: Option<String>,
     /// The parameters that are fitted, if not all: the others stay at their starts.
     pub only: Option<Vec<String>>,
+    /// Where parameters that differ by group start in some of the groups.
+    pub group_starts: Vec<GroupStart>,
 }
 
 /// Some rows of a table, as a model takes them.
@@ -85,6 +88,8 @@ pub struct Problem {
     pub parameters: Vec<Parameter>,
     /// The parameters that stay as they are.
     pub fixed: Vec<Parameter>,
+    /// Those of them that differ by group.
+    pub held: Vec<Held>,
     /// The names of the groups; empty if no parameter differs by group.
     pub groups: Vec<String>,
     /// The column that says which group a row is of.
@@ -112,6 +117,8 @@ pub struct Problem {
     pub(crate) is_constant: bool,
     pub(crate) noise: Noise,
     pub(crate) start: Vec<f64>,
+    /// The values of the start as they are written, and not what is left of them after a way to raw space and back.
+    pub(crate) written_start: Vec<f64>,
     pub(crate) cancel: Cancel,
     pub(crate) model: Model,
     /// Memory of the last evaluation, for the next one.
@@ -122,7 +129,7 @@ pub struct Problem {
 impl Problem {
     /// Binds the columns of a table to the names of a program. Several targets have commas between them.
     pub fn new(program: Program, table: &Table, target: &str, options: ProblemOptions) -> Result<Problem, Report> {
-        let ProblemOptions { mut run, holdout, loss, weights, sigma, trials, only, .. } = options;
+        let ProblemOptions { mut run, holdout, loss, weights, sigma, trials, only, group_starts, .. } = options;
         let names = dmci::Interpreter::shared().names(&program)?;
         // A column may have a comma in its name.
         let targets: Vec<String> = match table.column(target) {
@@ -146,27 +153,39 @@ impl Problem {
         let known = (walked.text == program.text).then_some(&names);
         check_program(&walked, known, &run, given, table, &targets)?;
         let (parameters, fixed) = parameters(&program, &names.schema, &mut run, only.as_deref())?;
+        let (fixed, differing) = apart(fixed, &group_starts);
         run.bindings.extend(fixed.iter().map(|p| (p.name.clone(), p.datum())));
-        let (group_names, group) = groups(&program, &parameters, table, None)?;
-        bound.unusable = without_group(table, &bound.unusable, &group)?;
+        let grouped = [&parameters[..], &differing].concat();
+        let (group_names, of_row) = groups(&program, &grouped, table, None)?;
+        bound.unusable = without_group(table, &bound.unusable, &of_row)?;
+        let by_group = held(&differing, &group_names, &group_starts, &names)?;
+        // Searches have sets of parameters for groups only if what is fitted differs by them.
+        let group = if parameters.iter().any(|p| p.per.is_some()) { of_row.clone() } else { vec![0; table.rows] };
         let transforms: Vec<Transform> = parameters.iter().map(Transform::of).collect();
         let is_grouped = |p: &Parameter| p.per.is_some();
-        let layout =
-            Layout::new(transforms.iter().copied().zip(parameters.iter().map(is_grouped)), group_names.len().max(1));
+        let layout = Layout::new(
+            transforms.iter().copied().zip(parameters.iter().map(is_grouped)),
+            groups_of(&parameters, &group_names),
+        );
         // Without trials there is one in each row, if the target is a success or none.
         let mut known = aside.clone();
         if bound.targets.iter().flatten().all(|y| *y == 0.0 || *y == 1.0 || y.is_nan()) {
             known[2].get_or_insert_default();
         }
-        let (noise, factor) = noise(&program, &loss, &names, (&parameters, &fixed), &layout, &known)?;
-        bound.sigma.iter_mut().for_each(|s| *s *= factor);
+        let all_fixed = [&fixed[..], &differing].concat();
+        let (noise, factor) = noise(&program, &loss, &names, (&parameters, &all_fixed), &layout, &known)?;
+        match by_group.iter().find(|h| h.name() == "sigma" && !names.used.contains(&"sigma".to_string())) {
+            Some(held) => bound.sigma.iter_mut().zip(&of_row).for_each(|(s, &g)| *s *= held.of(g).init),
+            None => bound.sigma.iter_mut().for_each(|s| *s *= factor),
+        }
         check_counts(table, &loss, &targets, &bound)?;
-        let start = group_starts(&program, &parameters, &layout)?;
+        let (start, written_start) = starts_of(&program, &parameters, &layout, &group_names, &group_starts)?;
         let priors = priors(&program, &loss, &parameters, &layout)?;
         let warnings = constant_target(table, &targets, &bound);
-        let (mut inputs, columns): (Vec<String>, Vec<Column>) = bound.inputs.iter().cloned().unzip();
+        let (mut inputs, mut columns): (Vec<String>, Vec<Column>) = bound.inputs.iter().cloned().unzip();
+        columns.extend(by_group.iter().map(|h| h.column(&of_row)));
         let params = parameters.iter().map(|p| (p.name.clone(), p.datum())).collect();
-        let input_names: Vec<&str> = inputs.iter().map(String::as_str).collect();
+        let input_names: Vec<&str> = inputs.iter().map(String::as_str).chain(by_group.iter().map(Held::name)).collect();
         // Rows without a value that the program reads take no part, and no share of what is held out.
         let usable: Vec<usize> = (0..table.rows).filter(|r| bound.unusable.binary_search(r).is_err()).collect();
         let marks = |column: &str| marks(table, column).map(|list| usable.iter().map(|&r| list[r]).collect());
@@ -199,16 +218,18 @@ impl Problem {
             training,
             held_out: rows(held),
             groups: group_names,
-            group: parameters.iter().find_map(|p| p.per.clone()),
+            group: grouped.iter().find_map(|p| p.per.clone()),
             inputs,
             parameters,
             fixed,
+            held: by_group,
             loss,
             warnings,
             layout,
             priors,
             noise,
             start,
+            written_start,
             cancel,
             model,
             work: Mutex::default(),
@@ -327,17 +348,13 @@ impl Problem {
     }
 }
 
-/// The raw numbers of the starts of all parameters, for every group.
-pub(crate) fn group_starts(program: &Program, parameters: &[Parameter], layout: &Layout) -> Result<Vec<f64>, Report> {
-    let mut start = Vec::new();
-    for (parameter, block) in parameters.iter().zip(&layout.blocks) {
-        let raw = raw_start(program, parameter, block.transform)?;
-        (0..if block.per_group { layout.groups } else { 1 }).for_each(|_| start.extend(&raw));
-    }
-    Ok(start)
+/// How many groups the layout of these parameters has.
+pub(crate) fn groups_of(parameters: &[Parameter], groups: &[String]) -> usize {
+    if parameters.iter().any(|p| p.per.is_some()) { groups.len().max(1) } else { 1 }
 }
 
-fn raw_start(program: &Program, parameter: &Parameter, transform: Transform) -> Result<Vec<f64>, Report> {
+/// The raw numbers of the start of a parameter.
+pub(crate) fn raw_start(program: &Program, parameter: &Parameter, transform: Transform) -> Result<Vec<f64>, Report> {
     transform.raws_of(&parameter.starts).ok_or_else(|| {
         let Parameter { name, kind, .. } = parameter;
         let (domain, got) = (transform.domain(), shown(&parameter.starts));

@@ -2,6 +2,7 @@
 
 use crate::choice::{Choice, decided_only, selection_loss};
 use crate::fit::FitOptions;
+use crate::grouped::Held;
 use crate::member::Member;
 use crate::population::Population;
 use crate::problem::{Problem, Rows};
@@ -9,7 +10,7 @@ use crate::resample::{Bootstrap, Intervals};
 use crate::score::{Criteria, Score};
 use crate::search::{Need, Stop};
 use crate::uncertainty::{Sureness, Uncertainty, Verdict, uncertainty};
-use dmci::{Diagnostic, Report};
+use dmci::{Diagnostic, Parameter, Report};
 use std::time::Duration;
 
 /// One number of a parameter.
@@ -218,14 +219,13 @@ fn is_rounding(rmse: f64, predictions: &[f64]) -> bool {
 }
 
 fn fitted(problem: &Problem, raw: &[f64], uncertainty: Option<&Uncertainty>, choice: &Choice) -> Vec<Fitted> {
-    let (values, starts, names) = (problem.values(raw), problem.values(problem.start()), problem.value_names());
+    let (values, starts, names) = (problem.values(raw), &problem.written_start, problem.value_names());
     let mut at = 0;
     let mut list = Vec::new();
     for (parameter, block) in problem.parameters.iter().zip(&problem.layout.blocks) {
         let count = block.transform.values() * if block.per_group { problem.layout.groups } else { 1 };
         let number = |k: usize| {
-            // The start as it is written, and not what is left of it after a way to raw space and back.
-            let (start, value) = (parameter.starts[(k - at) % parameter.starts.len()], values[k]);
+            let (start, value) = (starts[k], values[k]);
             let known = uncertainty.filter(|_| !choice.without_derivative.contains(&names[k]));
             let sureness = known.map(|u| u.numbers[k]);
             let vague = sureness.map(|s| s.verdict != Verdict::Identifiable);
@@ -233,7 +233,6 @@ fn fitted(problem: &Problem, raw: &[f64], uncertainty: Option<&Uncertainty>, cho
             Number { name: names[k].clone(), start, value, sureness, at_bound }
         };
         let numbers: Vec<Number> = (at..at + count).map(number).collect();
-        debug_assert_eq!(starts.len(), values.len());
         at += count;
         list.push(Fitted {
             name: parameter.name.clone(),
@@ -256,7 +255,32 @@ fn fitted(problem: &Problem, raw: &[f64], uncertainty: Option<&Uncertainty>, cho
             numbers: numbers.map(number).collect(),
         }
     }));
+    list.extend(problem.held.iter().map(|h| held(h, &problem.groups)));
     list
+}
+
+/// A parameter that was not fitted and differs by group.
+fn held(held: &Held, groups: &[String]) -> Fitted {
+    let of_group = |(parameter, group): (&Parameter, &String)| {
+        let numbers = parameter.number_names().into_iter().zip(parameter.starts.clone());
+        let number = |(name, x)| Number {
+            name: format!("{name}[{group}]"),
+            start: x,
+            value: x,
+            sureness: None,
+            at_bound: false,
+        };
+        numbers.map(number).collect::<Vec<Number>>()
+    };
+    let first = &held.groups[0];
+    Fitted {
+        name: first.name.clone(),
+        kind: first.shown_kind(),
+        start: first.init,
+        value: first.init,
+        fixed: true,
+        numbers: held.groups.iter().zip(groups).flat_map(of_group).collect(),
+    }
 }
 
 /// The criteria for a loss without what priors add to it.

@@ -2,6 +2,7 @@
 
 use crate::files;
 use dmci::{Datum, Diagnostic, Parameter, Program, Report, Schema};
+use dmci_fit::GroupStart;
 use serde_json::Value as Json;
 use std::path::Path;
 
@@ -66,7 +67,12 @@ pub fn values_of(fit: &Json, schema: &Schema, group: &str) -> Vec<(String, Datum
     own.filter_map(value).collect()
 }
 
-/// Starts for another fit.
-pub fn starts(path: &Path) -> Result<Vec<(String, Datum)>, Report> {
-    Ok(values(&read(path)?))
+/// Where the groups of another fit start: where they ended in this one.
+pub fn group_starts(fit: &Json, schema: &Schema) -> Vec<GroupStart> {
+    let of_group = |group: &str| {
+        let values = values_of(fit, schema, group).into_iter();
+        let group = group.to_string();
+        values.map(move |(parameter, start)| GroupStart { parameter, group: group.clone(), start })
+    };
+    groups(fit).into_iter().flat_map(of_group).collect()
 }
