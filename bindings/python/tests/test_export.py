@@ -40,6 +40,8 @@ CASES = {
         "(+ (lgamma (+ a x)) (* b (erf x)) (digamma (* a x)) (sigmoid x) (softplus (- x)) (atan x a) (gamma x))",
         {"a": 2.0, "b": 0.5}, [0.5], [1.5, 3.25, 0.1], [],
     ),
+    # Where what is small comes from large numbers, and where an absolute value has its kink.
+    "tails": ("(+ (log (sigmoid (* a x))) (log (softplus (* b x))))", {"a": 2.0, "b": 0.5}, [0.5], [-18.0, 0.0, 40.0], []),
     "integers": ("(* a (quotient (exact (floor x)) 3) (modulo (exact (floor x)) 5) (expt x 2))", {"a": 2.0}, [7.5],
                  [13.2, 8.0], []),
     "minmax": ("(+ (max a x) (min b (* x x)) (abs (- x a)) (expt x b))", {"a": 2.0, "b": 0.5}, [0.5], [1.5, 2.5], []),

@@ -76,7 +76,7 @@ pub fn expression(op: Op, args: &[&str], dialect: Dialect, used: &mut BTreeSet<&
         Op::Truncate => module("trunc"),
         Op::Quotient => own("quotient"),
         Op::FloorQuotient => own("floor_quotient"),
-        Op::Remainder => module("fmod"),
+        Op::Remainder => own("remainder"),
         Op::Modulo => own("modulo"),
         Op::Lt | Op::IntLt => infix("<"),
         Op::Le | Op::IntLe => infix("<="),
@@ -200,26 +200,44 @@ def _leaves(params, inputs, max_rounds):
 /// functions, and words with a leading underscore are other functions of ours.
 const FUNCTIONS: &[(&str, &str, &str)] = &[
     ("ratio", "a, b", "M.where(b == 0, 0.0, a / M.where(b == 0, 1.0, b))"),
-    ("cbrt", "a", "M.sign(a) * M.abs(a) ** (1.0 / 3.0)"),
+    ("cbrt", "a", "CBRT"),
     ("pow", "a, b", "POW(a, b)"),
     ("pow_base", "a, b", "M.where(b == 0, 0.0, b * POW(a, b - 1.0))"),
-    ("pow_exponent", "a, b", "M.where(M.logical_and(a == 0, b > 0), 0.0, POW(a, b) * M.log(M.where(a == 0, 1.0, a)))"),
+    (
+        "pow_exponent",
+        "a, b",
+        "POW(a, b) * M.where(M.logical_and(a == 0, b > 0), 0.0, M.log(M.where(M.logical_and(a == 0, b > 0), 1.0, a)))",
+    ),
     ("erf", "a", "S.erf(a)"),
     ("erfc", "a", "S.erfc(a)"),
-    ("gamma", "a", "M.where(M.logical_or(a > 0, M.floor(a) % 2 == 0), 1.0, -1.0) * M.exp(S.gammaln(a))"),
-    ("lgamma", "a", "S.gammaln(a)"),
-    ("digamma", "a", "S.digamma(a)"),
-    ("polygamma", "a, n", "POLYGAMMA"),
-    ("sigmoid", "a", "M.where(a >= 0, 1.0 / (1.0 + M.exp(-M.abs(a))), 1.0 - 1.0 / (1.0 + M.exp(-M.abs(a))))"),
-    ("softplus", "a", "M.where(a > 0, a, 0.0) + M.log1p(M.exp(-M.abs(a)))"),
-    ("relu", "a", "M.where(a < 0, 0.0, a)"),
+    (
+        "gamma",
+        "a",
+        "M.where(a == 0, 1.0 / a, M.where(M.logical_and(a < 0, M.floor(a) == a), float(\"nan\"), M.where(M.logical_or(a > \
+         0, M.floor(a) % 2 == 0), 1.0, -1.0) * M.exp(S.gammaln(a))))",
+    ),
+    ("lgamma", "a", "S.gammaln(M.where(a == -float(\"inf\"), float(\"inf\"), a))"),
+    ("digamma", "a", "M.where(a == 0, -1.0 / a, S.digamma(a))"),
+    // The libraries do not agree below 0: a reflection, for orders up to 2, as dmci has it.
+    (
+        "polygamma",
+        "a, n",
+        "M.where(a > 0, 1.0, M.where(n == 1, -1.0, M.where(n == 2, 1.0, float(\"nan\")))) * POLYGAMMA + M.where(a > 0, \
+         0.0, M.where(n == 1, (PI / M.sin(PI * (a - M.round(a)))) ** 2, -2.0 * (PI / M.sin(PI * (a - M.round(a)))) ** 3 \
+         * M.cos(PI * (a - M.round(a)))))",
+    ),
+    // Exponentials of what is not above 0, chosen by where: abs has no slope at 0 that autograd could use.
+    ("sigmoid", "a", "M.where(a > 0, 1.0, M.exp(M.where(a > 0, -a, a))) / (1.0 + M.exp(M.where(a > 0, -a, a)))"),
+    ("softplus", "a", "M.where(a > 0, a, 0.0) + M.log1p(M.exp(M.where(a > 0, -a, a)))"),
+    ("relu", "a", "M.where(a <= 0, 0.0, a)"),
     ("share", "a, b", "M.where(a < b, 1.0, M.where(a > b, 0.0, M.where(a == b, 0.5, float(\"nan\"))))"),
     ("gate", "a, b", "M.where(b == 0, 0.0, a * b)"),
     ("counts", "a, b", "M.where(M.logical_or(b != 0, M.isfinite(a)), 1.0, 0.0)"),
     ("counted", "a, b", "M.where(M.logical_or(b != 0, M.isfinite(a)), a, 0.0)"),
-    ("quotient", "a, b", "M.round((a - M.fmod(a, b)) / b)"),
-    ("floor_quotient", "a, b", "M.floor(a / b)"),
-    ("modulo", "a, b", "M.remainder(a, b)"),
+    ("quotient", "a, b", "M.round((a - M.fmod(a, b)) / b) + 0.0"),
+    ("floor_quotient", "a, b", "M.floor(a / b) + 0.0"),
+    ("remainder", "a, b", "M.fmod(a, b) + 0.0"),
+    ("modulo", "a, b", "M.remainder(a, b) + 0.0"),
     ("eqv", "a, b", "M.logical_or(M.logical_and(a == b, M.signbit(a) == M.signbit(b)), M.logical_and(a != a, b != b))"),
     ("is_integer", "a", "M.logical_and(M.isfinite(a), M.trunc(a) == a)"),
     ("is_int", "a", "M.logical_and(M.trunc(a) == a, M.abs(a) < 140737488355328.0)"),
@@ -262,17 +280,21 @@ def _special(xp):
     }
     for (name, args, body) in FUNCTIONS.iter().filter(wants) {
         let (pow, polygamma, to_int) = match dialect {
-            Dialect::NumPy => ("xp.power", "_special(xp).polygamma(n.astype(int), a)", "xp.trunc(a).astype(int)"),
+            Dialect::NumPy => ("xp.power", "_special(xp).polygamma(n.astype(int), X)", "xp.trunc(a).astype(int)"),
             Dialect::Jax => (
                 "jnp.power",
-                "jax.scipy.special.polygamma(jnp.asarray(n, int), a)",
+                "jax.scipy.special.polygamma(jnp.asarray(n, int), X)",
                 "jnp.trunc(a).astype(jnp.result_type(int))",
             ),
             Dialect::Torch => {
-                ("torch.pow", "torch.special.polygamma(int(n.reshape(-1)[0]), a)", "torch.trunc(a).to(torch.int64)")
+                ("torch.pow", "torch.special.polygamma(int(n.reshape(-1)[0]), X)", "torch.trunc(a).to(torch.int64)")
             }
         };
-        let body = body.replace("POW", pow).replace("POLYGAMMA", polygamma).replace("TOINT", to_int);
+        // PyTorch has no cube root.
+        let cbrt = if dialect == Dialect::Torch { "M.sign(a) * M.abs(a) ** (1.0 / 3.0)" } else { "M.cbrt(a)" };
+        let body =
+            body.replace("PI", "3.141592653589793").replace("POW", pow).replace("CBRT", cbrt).replace("TOINT", to_int);
+        let body = body.replace("POLYGAMMA", &polygamma.replace('X', "M.where(a > 0, a, 1.0 - a)"));
         let body = body.replace("S.", &format!("{special}.")).replace("M.", &format!("{}.", dialect.module()));
         let first = if dialect == Dialect::NumPy { "xp, " } else { "" };
         lines.line(format!("\n\ndef _{name}({first}{args}):\n    return {body}"));
