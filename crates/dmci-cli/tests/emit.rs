@@ -212,6 +212,47 @@ int main(void) {{
     }
 }
 
+/// Sums and products alone: in single precision each is one number, whoever computes it.
+const SUMS: &str = "(let loop ((i 0) (s x)) (if (= i 50) (/ s 3.7) (loop (+ i 1) (+ (* s a) 0.1))))";
+
+#[test]
+fn c_in_single_precision_rounds_every_operation() {
+    let folder = Workspace::new("emit-single");
+    folder.write("rows.csv", "x\n0.3\n-1.7\n5.1\n");
+    folder.write(
+        "main.c",
+        "#include <stdio.h>
+int m_grad(const double *, const double *, double *, double *);
+int main(void) {
+    const double x[] = {0.3, -1.7, 5.1}, a = 0.9;
+    for (int i = 0; i < 3; i++) {
+        double v, g;
+        int status = m_grad(&a, x + i, &v, &g);
+        printf(\"%d %.17g %.17g\\n\", status, v, g);
+    }
+    return 0;
+}
+",
+    );
+    let functions = "(+ (exp (* a x)) (sigmoid x) (expt (* a x) 2.0) (lgamma (* a x)) (tanh x) (sqrt (abs (* a x))))";
+    for (text, near) in [(SUMS, 0.0), (functions, 1e-6)] {
+        let args = ["-e", text, "--data", "rows.csv", "--set", "a=0.9", "--f32"];
+        let emit = ["emit", "--to", "c", "--wrt", "a", "--name", "m", "--out", "m.c"];
+        let ran = dmci(&[&emit[..], &args].concat(), "", folder.path());
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{text}");
+        let Some(found) = compiled(&folder, "m.c") else { return };
+        let ran = dmci(&[&["eval", "--grad"], &args[..]].concat(), "", folder.path());
+        for (line, row) in found.lines().zip(ran.stdout.lines().skip(1)) {
+            let numbers: Vec<f64> = line.split(' ').map(|w| w.parse().unwrap()).collect();
+            let ours: Vec<f64> = row.split(',').map(|w| w.parse().unwrap()).collect();
+            assert_eq!((numbers[0], ours.len()), (0.0, 2));
+            for (x, y) in numbers[1..].iter().zip(&ours) {
+                assert!((x - y).abs() <= near * y.abs() && *x == f64::from(*x as f32), "{text}: {line} is not {row}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_exported_is_told() {
     let folder = Workspace::new("emit-errors");
@@ -229,4 +270,8 @@ fn what_cannot_be_exported_is_told() {
     told(&named("sin"), 2, "a function cannot be called sin");
     let noisy = "(* x (soft-choice (list a 1.0) (list 1.0 2.0)))";
     told(&[noisy, "--to", "c", "--wrt", "a", "--set", "a=1.0", "--set", "x=1.0"], 1, "E0720");
+    for formula in ["sympy", "latex"] {
+        let args = ["(* a x)", "--to", formula, "--wrt", "a", "--set", "a=1.0", "--set", "x=1.0", "--f32"];
+        told(&args, 1, "formulas are not rounded");
+    }
 }

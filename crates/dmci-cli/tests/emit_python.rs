@@ -68,22 +68,14 @@ fn special_values_in_python_are_those_of_dmci() {
         dmci(&[&args[..], &["--wrt", wrt]].concat(), "", folder.path()).stdout
     };
     let expected: Vec<String> = programs.iter().map(eval).collect();
-    for language in ["numpy", "jax", "torch"] {
-        let import = format!("import numpy, scipy, {language}");
-        let found = Command::new(python()).args(["-c", &import]).output();
-        if !found.is_ok_and(|output| output.status.success()) {
-            eprintln!("skipped: there is no Python with SciPy and {language}");
-            continue;
-        }
+    for language in ["numpy", "jax", "torch"].into_iter().filter(|language| has(language)) {
         for (name, (text, data, wrt)) in names.iter().zip(&programs) {
             let args = ["emit", "-e", text, "--data", data, "--set", "a=1.0", "--set", "b=1.0", "--wrt", wrt];
             let ran =
                 dmci(&[&args[..], &["--to", language, "--out", &format!("{name}.py")]].concat(), "", folder.path());
             assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{text}");
         }
-        let output = Command::new(python()).args(["run.py", language]).current_dir(folder.path()).output().unwrap();
-        assert!(output.status.success(), "{language}: {}", String::from_utf8_lossy(&output.stderr));
-        let text = String::from_utf8(output.stdout).unwrap();
+        let text = run(&folder, language);
         let mut lines = text.lines();
         let mut wrong = String::new();
         for ((program, data, _), ours) in programs.iter().zip(&expected) {
@@ -101,6 +93,57 @@ fn special_values_in_python_are_those_of_dmci() {
         }
         assert_eq!(wrong, "", "{language}");
     }
+}
+
+#[test]
+fn python_in_single_precision_rounds_every_operation() {
+    let folder = Workspace::new("emit-python-single");
+    folder.write("one.csv", "x\n0.3\n-1.7\n5.1\n");
+    folder.write("list.txt", "f0 one.csv\nf1 one.csv\n");
+    folder.write("run.py", RUN.replace("[1.0] * count", "[0.9] * count").replace("'jax':", "'x64':"));
+    let sums = "(let loop ((i 0) (s x)) (if (= i 50) (/ s 3.7) (loop (+ i 1) (+ (* s a) 0.1))))";
+    let functions = "(+ (exp (* a x)) (sigmoid x) (expt (* a x) 2.0) (lgamma (* a x)) (tanh x) (cbrt (* a x)) (* 1.0 (exact (floor (abs x)))))";
+    let args = |text: &'static str| ["-e", text, "--data", "one.csv", "--set", "a=0.9", "--f32"];
+    for language in ["numpy", "jax", "torch"].into_iter().filter(|language| has(language)) {
+        for (name, text) in [("f0.py", sums), ("f1.py", functions)] {
+            let emit = ["emit", "--to", language, "--wrt", "a", "--out", name];
+            let ran = dmci(&[&emit[..], &args(text)].concat(), "", folder.path());
+            assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{text}");
+        }
+        let text = run(&folder, language);
+        let mut lines = text.lines();
+        for (text, near) in [(sums, 0.0), (functions, 1e-6)] {
+            let ours = dmci(&[&["eval", "--grad"], &args(text)[..]].concat(), "", folder.path()).stdout;
+            for row in ours.lines().skip(1) {
+                let line = lines.next().unwrap();
+                let found = line.split(' ').map(|w| w.parse::<f64>().unwrap());
+                // XLA may fuse a product with a sum.
+                let near = if language == "jax" { 1e-5 } else { near };
+                for (x, y) in found.zip(row.split(',').map(|w| w.parse::<f64>().unwrap())) {
+                    let close = (x - y).abs() <= near * y.abs() && x == f64::from(x as f32);
+                    assert!(close, "{language} {text}: {line} is not {row}");
+                }
+            }
+        }
+    }
+}
+
+/// Whether Python has a library, and what exports need besides.
+fn has(language: &str) -> bool {
+    let import = format!("import numpy, scipy, {language}");
+    let found = Command::new(python()).args(["-c", &import]).output();
+    let found = found.is_ok_and(|output| output.status.success());
+    if !found {
+        eprintln!("skipped: there is no Python with SciPy and {language}");
+    }
+    found
+}
+
+/// What the exports in a folder compute.
+fn run(folder: &Workspace, language: &str) -> String {
+    let output = Command::new(python()).args(["run.py", language]).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{language}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// Equal up to rounding; the sign of 0 is left to the libraries.

@@ -20,17 +20,18 @@ pub fn source(values: &Routes, gradients: &Routes, signature: &Signature) -> Res
     let mut used = BTreeSet::new();
     let mut body = Lines::default();
     for (prefix, routes) in [("value", values), ("grad", gradients)] {
-        for i in 0..routes.0.len() {
+        for i in 0..routes.list.len() {
             body.line(format!("static int {prefix}_{i}(const double *in, double *out);"));
         }
-        for (i, route) in routes.0.iter().enumerate() {
-            let mut writer = Writer { lines: &mut body, used: &mut used, histories: Vec::new(), temporary: 0 };
+        for (i, route) in routes.list.iter().enumerate() {
+            let single = routes.single;
+            let mut writer = Writer { lines: &mut body, used: &mut used, histories: Vec::new(), temporary: 0, single };
             writer.route(prefix, i, route);
         }
     }
     let mut lines = Lines::default();
     let integers = values.integers();
-    head(&mut lines, signature, &name, &integers);
+    head(&mut lines, signature, &name, &integers, values.single);
     for (helper, text) in HELPERS {
         if used.contains(helper) || *helper == "history" && body_uses_history(values, gradients) {
             lines.line(text);
@@ -87,7 +88,7 @@ fn exact(integers: &[usize]) -> (String, &'static str) {
     (text, "!exact(in) ? 1 : ")
 }
 
-fn head(lines: &mut Lines, signature: &Signature, name: &str, integers: &[usize]) {
+fn head(lines: &mut Lines, signature: &Signature, name: &str, integers: &[usize], single: bool) {
     let params = signature.params.len();
     let list = |names: &[String], first: usize| {
         let kind = |i: usize| if integers.contains(&(first + i)) { " (integer)" } else { "" };
@@ -109,6 +110,11 @@ fn head(lines: &mut Lines, signature: &Signature, name: &str, integers: &[usize]
         " * this path, 3 if there is no memory: then value and gradient are NaN. Link with -lm; do not compile with",
     );
     lines.line(" * -ffast-math.");
+    if single {
+        lines.line(" *");
+        lines
+            .line(" * In single precision: numbers are rounded to float when they come in, and so is every operation.");
+    }
     if !integers.is_empty() {
         lines.line(" *");
         lines.line(" * An (integer) is what the data had there: a number with a fraction, or of 2^47 or more, takes a path that");
@@ -125,7 +131,7 @@ fn body_uses_history(values: &Routes, gradients: &Routes) -> bool {
     fn followed(code: &Code) -> bool {
         code.nodes.iter().any(|n| matches!(n, Scalar::Loop(l) if l.followed || followed(&l.body)))
     }
-    values.0.iter().chain(&gradients.0).any(|route| followed(&route.code))
+    values.list.iter().chain(&gradients.list).any(|route| followed(&route.code))
 }
 
 /// Words of C99, and names of the headers that a source includes, as far as somebody may want them.
@@ -158,14 +164,8 @@ struct Writer<'a> {
     /// The loops whose rounds are remembered.
     histories: Vec<String>,
     temporary: usize,
-}
-
-fn c_type(ty: Type) -> &'static str {
-    match ty {
-        Type::Real => "double",
-        Type::Int => "int64_t",
-        Type::Bool => "int",
-    }
+    /// Reals are of single precision. What functions give in double precision is rounded where it gets its name.
+    single: bool,
 }
 
 fn histories(code: &Code, prefix: &str, found: &mut Vec<String>) {
@@ -180,6 +180,15 @@ fn histories(code: &Code, prefix: &str, found: &mut Vec<String>) {
 }
 
 impl Writer<'_> {
+    fn c_type(&self, ty: Type) -> &'static str {
+        match ty {
+            Type::Real if self.single => "float",
+            Type::Real => "double",
+            Type::Int => "int64_t",
+            Type::Bool => "int",
+        }
+    }
+
     fn route(&mut self, prefix: &str, number: usize, route: &Route) {
         self.lines.line("");
         self.lines.line(format!("static int {prefix}_{number}(const double *in, double *out)"));
@@ -191,8 +200,8 @@ impl Writer<'_> {
             self.lines.line(format!("struct history {past} = {{0, 0, 0, 0}};"));
         }
         let leaf = |(i, ty): (usize, &Type)| match ty {
-            Type::Real => format!("in[{i}]"),
-            ty => format!("(({})in[{i}])", c_type(*ty)),
+            Type::Real if !self.single => format!("in[{i}]"),
+            ty => format!("(({})in[{i}])", self.c_type(*ty)),
         };
         let leaves: Vec<String> = route.code.leaves.iter().enumerate().map(leaf).collect();
         let fails = |guard: usize| match route.next.iter().find(|(g, _)| *g as usize == guard) {
@@ -235,7 +244,7 @@ impl Writer<'_> {
                     if live[i] {
                         let args: Vec<&str> = args.iter().map(|&a| names[a].as_str()).collect();
                         let value = expression(*op, &args, self.used);
-                        self.lines.line(format!("const {} {name} = {value};", c_type(code.types[i])));
+                        self.lines.line(format!("const {} {name} = {value};", self.c_type(code.types[i])));
                     }
                     names.push(name);
                 }
@@ -268,7 +277,7 @@ impl Writer<'_> {
     /// Declares what a loop has: its state, its rounds, and whether it ended, if that is wanted.
     fn begin(&mut self, repeat: &Repeat, name: &str, operands: &[String], rounds: bool, ended: bool) {
         for (s, operand) in operands.iter().enumerate().take(repeat.states) {
-            let ty = c_type(repeat.body.leaves[s]);
+            let ty = self.c_type(repeat.body.leaves[s]);
             self.lines.line(format!("{ty} {name}_s{s} = {operand};"));
         }
         if rounds {
@@ -281,7 +290,7 @@ impl Writer<'_> {
 
     fn advance(&mut self, repeat: &Repeat, name: &str, names: &[String]) {
         for (s, &o) in repeat.body.outputs.iter().enumerate() {
-            let ty = c_type(repeat.body.leaves[s]);
+            let ty = self.c_type(repeat.body.leaves[s]);
             self.lines.line(format!("const {ty} {name}_n{s} = {};", names[o]));
         }
         for s in 0..repeat.body.outputs.len() {
@@ -334,7 +343,7 @@ impl Writer<'_> {
                 };
                 let back = followed.iter().enumerate().map(|(p, ty)| {
                     let slot = format!("{past}.data[{past}.at * {count} + {p}]");
-                    if *ty == Type::Real { slot } else { format!("(({}){slot})", c_type(*ty)) }
+                    if *ty == Type::Real { slot } else { format!("(({}){slot})", self.c_type(*ty)) }
                 });
                 let leaves: Vec<String> = own.chain(back).chain(shared).collect();
                 let names = self.code(&repeat.body, &format!("{name}_"), &leaves, &|_| "continue;".into());

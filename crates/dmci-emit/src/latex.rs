@@ -35,9 +35,9 @@ pub fn source(routes: &Routes, signature: &Signature) -> Result<String, Report> 
     lines.line(format!("% {}: formulas, exported by dmci.", quoted(&signature.name)));
     lines.line(r"\begin{align*}");
     let names: Vec<String> = signature.params.iter().chain(&signature.inputs).map(|n| symbol(n)).collect();
-    let many = routes.0.len() > 1;
+    let many = routes.list.len() > 1;
     let mut rows = Vec::new();
-    for (i, route) in routes.0.iter().enumerate() {
+    for (i, route) in routes.list.iter().enumerate() {
         rows.extend(path(i, route, &names, signature.outputs, many));
     }
     let last = rows.len();

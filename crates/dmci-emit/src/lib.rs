@@ -59,6 +59,11 @@ impl Language {
     pub fn has_loops(self) -> bool {
         !matches!(self, Language::SymPy | Language::Latex)
     }
+
+    /// Whether it computes with numbers of a precision; formulas do not.
+    pub fn has_precision(self) -> bool {
+        !matches!(self, Language::SymPy | Language::Latex)
+    }
 }
 
 /// The names of the numbers that a model takes, and how many it gives.
@@ -84,11 +89,16 @@ struct Route {
 }
 
 /// All paths of one kind of result.
-struct Routes(Vec<Route>);
+struct Routes {
+    list: Vec<Route>,
+    /// Every operation is rounded to single precision.
+    single: bool,
+}
 
 impl Routes {
     fn of(paths: Vec<KnownPath>, signature: &Signature) -> Result<Routes, Report> {
         let mut routes = Vec::with_capacity(paths.len());
+        let single = paths.iter().any(|path| path.tape.single);
         let leaves = signature.params.len() + signature.inputs.len();
         for path in paths {
             let code = Code::of(&path.tape)?;
@@ -98,12 +108,12 @@ impl Routes {
             }
             routes.push(Route { code, next: path.next, failure: path.failure });
         }
-        Ok(Routes(routes))
+        Ok(Routes { list: routes, single })
     }
 
     /// The leaves that are exact integers.
     fn integers(&self) -> Vec<usize> {
-        let leaves = self.0.first().map_or(&[] as &[Type], |route| &route.code.leaves);
+        let leaves = self.list.first().map_or(&[] as &[Type], |route| &route.code.leaves);
         (0..leaves.len()).filter(|&i| leaves[i] == Type::Int).collect()
     }
 }
@@ -111,13 +121,17 @@ impl Routes {
 /// The source of a model in a language: all paths that it knows by now. Evaluate it over rows of all kinds before.
 pub fn emit(model: &Model, signature: &Signature, language: Language) -> Result<String, Report> {
     let values = Routes::of(model.known_paths(Want::Values)?, signature)?;
-    if values.0.is_empty() {
+    if values.list.is_empty() {
         let error = Diagnostic::error("E0720", "no path through the program is known yet");
         return Err(Report::of(*error.help("evaluate the model first, over rows of all kinds")));
     }
-    if !language.has_loops() && values.0.iter().any(|r| r.code.has_loops()) {
+    if !language.has_loops() && values.list.iter().any(|r| r.code.has_loops()) {
         let error = Diagnostic::error("E0720", "formulas have no loops, and a path of the program has one");
         return Err(Report::of(*error.help("record the model without loops: loops=False, or --no-loops")));
+    }
+    if values.single && !language.has_precision() {
+        let error = Diagnostic::error("E0720", "formulas are not rounded, and the model computes in single precision");
+        return Err(Report::of(*error.help("export a model in double precision: remove --f32, or dtype=\"float32\"")));
     }
     if matches!(language, Language::Latex) {
         return latex::source(&values, signature);

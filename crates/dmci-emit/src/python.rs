@@ -9,7 +9,7 @@ mod operations;
 use crate::lines::{Lines, quoted};
 use crate::scalar::{Code, Scalar};
 use crate::{Route, Routes, Signature};
-use dmci_ops::Type;
+use dmci_ops::{Op, Type};
 use operations::{expression, helpers};
 use std::collections::BTreeSet;
 
@@ -40,24 +40,26 @@ pub fn source(values: &Routes, gradients: &Routes, signature: &Signature, dialec
     let mut used = BTreeSet::new();
     let mut body = Lines::default();
     for (prefix, routes) in [("_value", values), ("_grad", gradients)] {
-        for (i, route) in routes.0.iter().enumerate() {
-            Writer { lines: &mut body, dialect, used: &mut used, temporary: 0 }.route(prefix, i, route, signature);
+        for (i, route) in routes.list.iter().enumerate() {
+            let single = routes.single;
+            let mut writer = Writer { lines: &mut body, dialect, used: &mut used, temporary: 0, single };
+            writer.route(prefix, i, route, signature);
         }
     }
     let mut lines = Lines::default();
-    head(&mut lines, signature, dialect, &values.integers());
+    head(&mut lines, signature, dialect, &values.integers(), values.single);
     let kind = |ty: &Type| match ty {
         Type::Real => "\"real\", ",
         Type::Int => "\"int\", ",
         Type::Bool => "\"bool\", ",
     };
-    let kinds: String = values.0[0].code.leaves.iter().map(kind).collect();
+    let kinds: String = values.list[0].code.leaves.iter().map(kind).collect();
     lines.line(format!("_KINDS = ({kinds})"));
-    helpers(&mut lines, dialect, &used);
+    helpers(&mut lines, dialect, &used, values.single);
     lines.text() + &body.text() + &tail(signature, dialect)
 }
 
-fn head(lines: &mut Lines, signature: &Signature, dialect: Dialect, integers: &[usize]) {
+fn head(lines: &mut Lines, signature: &Signature, dialect: Dialect, integers: &[usize], single: bool) {
     lines.line(format!("\"\"\"{}: values and derivatives, exported by dmci.", quoted(&signature.name)));
     lines.line("");
     lines.line(
@@ -71,6 +73,9 @@ fn head(lines: &mut Lines, signature: &Signature, dialect: Dialect, integers: &[
             lines.line("Loops of gradients remember max_rounds rounds; where a lane needs more, known is false.")
         }
         Dialect::Torch => lines.line("value is differentiable by autograd too."),
+    }
+    if single {
+        lines.line("In single precision: numbers are rounded when they come in, and so is every operation.");
     }
     let names: Vec<&String> = signature.params.iter().chain(&signature.inputs).collect();
     let exact: Vec<String> = integers.iter().filter_map(|&i| names.get(i)).map(|n| quoted(n)).collect();
@@ -134,6 +139,8 @@ struct Writer<'a> {
     dialect: Dialect,
     used: &'a mut BTreeSet<&'static str>,
     temporary: usize,
+    /// Every operation is rounded to single precision.
+    single: bool,
 }
 
 impl Writer<'_> {
@@ -148,6 +155,7 @@ impl Writer<'_> {
 
     fn real(&self, x: f64) -> String {
         match self.dialect {
+            Dialect::NumPy if self.single => format!("xp.asarray({}, dtype=xp.float32)", python_real(x)),
             Dialect::NumPy => format!("xp.asarray({})", python_real(x)),
             _ => format!("_real({}, on)", python_real(x)),
         }
@@ -175,6 +183,23 @@ impl Writer<'_> {
 
     fn not(&self, a: &str) -> String {
         self.call("logical_not", a)
+    }
+
+    /// An operation in single precision: arithmetic as it is, anything else in double precision and then rounded.
+    fn rounded(&mut self, op: Op, args: &[&str]) -> String {
+        use Op::{Abs, Add, Div, Linear, Mul, Neg, Same, Select, Stop, Sub};
+        let is_plain = matches!(op, Same | Stop | Linear | Add | Sub | Mul | Div | Neg | Abs | Select);
+        if is_plain || op.result() != Type::Real {
+            return expression(op, args, self.dialect, self.used);
+        }
+        let first = if self.dialect == Dialect::NumPy { "xp, " } else { "" };
+        let wide = |(arg, ty): (&&str, &Type)| match ty {
+            Type::Real => format!("_double({first}{arg})"),
+            _ => arg.to_string(),
+        };
+        let args: Vec<String> = args.iter().zip(op.operands()).map(wide).collect();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        format!("_single({first}{})", expression(op, &args, self.dialect, self.used))
     }
 
     /// One path as a function: the outputs of all lanes, and which of the lanes in `on` are known.
@@ -249,7 +274,7 @@ impl Writer<'_> {
                 Scalar::Int(x) => self.int(*x),
                 Scalar::Op(op, args) => {
                     let args: Vec<&str> = args.iter().map(|&a| names[a].as_str()).collect();
-                    expression(*op, &args, self.dialect, self.used)
+                    if self.single { self.rounded(*op, &args) } else { expression(*op, &args, self.dialect, self.used) }
                 }
                 Scalar::Loop(repeat) => {
                     let operands: Vec<String> = repeat.operands.iter().map(|&o| names[o].clone()).collect();

@@ -32,7 +32,7 @@ def _choose(*cases):
     );
     let (n, outputs) = (signature.params.len(), signature.outputs);
     for (prefix, routes, count) in [("_value", values, outputs), ("_grad", gradients, outputs * (1 + n))] {
-        for (i, route) in routes.0.iter().enumerate().rev() {
+        for (i, route) in routes.list.iter().enumerate().rev() {
             function(&mut lines, prefix, i, route, count);
         }
     }

@@ -14,7 +14,8 @@ Languages: c (C99), numpy (or cupy), jax, torch, sympy, latex. The source takes 
 arguments and gives the value and, except for latex, the gradient. It holds every path that the rows of
 --data, or the one row of --set, take: both arms of joined decisions, loops as loops. Numbers that take
 another path give NaN and a flag. Parameters are those of --wrt, or of (params ...); the inputs are the
-columns, or the other names of --set. A program that gives a list of n numbers needs --outputs n.";
+columns, or the other names of --set. A program that gives a list of n numbers needs --outputs n.
+With --f32 the source rounds every operation to single precision; sympy and latex cannot.";
 
 /// Arguments of `emit`.
 #[derive(ClapArgs, Debug)]

@@ -117,7 +117,7 @@ def _leaves(params, inputs, xp):
     lanes = xp.ones(numpy.broadcast_shapes(*(x.shape for x in leaves)), dtype=bool)
     for i, kind in enumerate(_KINDS):
         if kind == \"real\":
-            leaves[i] = leaves[i] * 1.0
+            leaves[i] = TOREAL
         elif kind == \"int\":
             number = leaves[i] * 1.0
             exact = xp.logical_and(xp.abs(number) < 2.0**47, xp.trunc(number) == number)
@@ -131,7 +131,7 @@ def _leaves(params, inputs, xp):
 
 
 def _real(x, on):
-    return jnp.asarray(x, dtype=jnp.result_type(float))
+    return jnp.asarray(x, dtype=REAL)
 
 
 def _int(x, on):
@@ -147,7 +147,7 @@ def _leaves(params, inputs, max_rounds):
         raise ValueError(f\"expected {len(PARAMETERS)} parameters and {len(INPUTS)} inputs\")
     leaves = [jnp.asarray(x) for x in (*params, *inputs)]
     lanes = jnp.ones(jnp.broadcast_shapes(*(x.shape for x in leaves)), dtype=bool)
-    kinds = {\"real\": jnp.result_type(float), \"int\": jnp.result_type(int), \"bool\": jnp.bool_}
+    kinds = {\"real\": REAL, \"int\": jnp.result_type(int), \"bool\": jnp.bool_}
     for i, kind in enumerate(_KINDS):
         if kind == \"int\":
             most = min(2.0**47, 2.0 ** (jnp.iinfo(kinds[kind]).bits - 1))
@@ -164,7 +164,7 @@ def _leaves(params, inputs, max_rounds):
 
 
 def _real(x, on):
-    return torch.tensor(x, dtype=torch.float64, device=on.device)
+    return torch.tensor(x, dtype=REAL, device=on.device)
 
 
 def _int(x, on):
@@ -178,7 +178,7 @@ def _nan(on):
 def _leaves(params, inputs, max_rounds):
     if len(params) != len(PARAMETERS) or len(inputs) != len(INPUTS):
         raise ValueError(f\"expected {len(PARAMETERS)} parameters and {len(INPUTS)} inputs\")
-    kinds = {\"real\": torch.float64, \"int\": torch.int64, \"bool\": torch.bool}
+    kinds = {\"real\": REAL, \"int\": torch.int64, \"bool\": torch.bool}
     # Numbers of Python would become single precision.
     leaves = [x if torch.is_tensor(x) else torch.as_tensor(x, dtype=torch.float64) for x in (*params, *inputs)]
     shape = torch.broadcast_shapes(*(x.shape for x in leaves))
@@ -193,6 +193,47 @@ def _leaves(params, inputs, max_rounds):
         leaves[i] = leaves[i].to(kinds[kind])
     return leaves, lanes"
         }
+    }
+}
+
+/// What the basics are in double or in single precision: the type of reals, how leaves become real, and the ways
+/// between both precisions.
+fn precision(dialect: Dialect, single: bool) -> (&'static str, &'static str, &'static str) {
+    match (dialect, single) {
+        (Dialect::NumPy, false) => ("", "leaves[i] * 1.0", ""),
+        (Dialect::Jax, false) => ("jnp.result_type(float)", "", ""),
+        (Dialect::Torch, false) => ("torch.float64", "", ""),
+        (Dialect::NumPy, true) => (
+            "",
+            "leaves[i].astype(xp.float32)",
+            "def _single(xp, x):
+    return xp.asarray(x, dtype=xp.float32)
+
+
+def _double(xp, x):
+    return xp.asarray(x, dtype=xp.float64)",
+        ),
+        // JAX has double precision only if it was switched on.
+        (Dialect::Jax, true) => (
+            "jnp.float32",
+            "",
+            "def _single(x):
+    return jnp.asarray(x, dtype=jnp.float32)
+
+
+def _double(x):
+    return jnp.asarray(x, dtype=jnp.result_type(float))",
+        ),
+        (Dialect::Torch, true) => (
+            "torch.float32",
+            "",
+            "def _single(x):
+    return x.to(torch.float32)
+
+
+def _double(x):
+    return x.to(torch.float64)",
+        ),
     }
 }
 
@@ -255,9 +296,13 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
 ];
 
 /// Writes the functions that a module needs.
-pub fn helpers(lines: &mut Lines, dialect: Dialect, used: &BTreeSet<&'static str>) {
+pub fn helpers(lines: &mut Lines, dialect: Dialect, used: &BTreeSet<&'static str>, single: bool) {
     lines.line("");
-    lines.line(basics(dialect));
+    let (real, to_real, ways) = precision(dialect, single);
+    lines.line(basics(dialect).replace("TOREAL", to_real).replace("REAL", real));
+    if single {
+        lines.line(format!("\n\n{ways}"));
+    }
     let special = match dialect {
         Dialect::NumPy => "_special(xp)",
         Dialect::Jax => "jax.scipy.special",
