@@ -171,7 +171,7 @@ pub struct RunArgs {
     /// Most output: 64K, 10M
     #[arg(long, value_name = "SIZE", value_parser = quantity::size)]
     pub output_limit: Option<u64>,
-    /// Longest time, in seconds: 10, 0.5; of commands with many rows, for all of them
+    /// Longest time, in seconds: 10, 0.5; of commands with many rows, for all of them, in a fit at each point
     #[arg(long, value_name = "SECONDS", value_parser = quantity::seconds)]
     pub time: Option<Duration>,
 }

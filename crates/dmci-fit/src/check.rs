@@ -72,16 +72,18 @@ impl Problem {
             let (rows, all) = (choose(&rows), rows.len());
             let values = self.layout.values(&self.start, group);
             let columns: Vec<Column> = self.training.columns.iter().map(|c| select(c, rows)).collect();
-            let batch = self.model.evaluate(&values, &columns, want)?;
+            let (batch, is_over) = self.in_time(1, || self.model.evaluate(&values, &columns, want));
+            let batch = batch?;
             let tried = (rows.len() < all).then_some(rows.len());
-            self.check_failures(&batch, rows, tried)?;
+            self.check_failures(&batch, rows, tried, is_over)?;
             self.check_finite(&batch, rows, tried)?;
         }
         Ok(())
     }
 
-    fn check_failures(&self, batch: &Batch, rows: &[usize], tried: Option<usize>) -> Result<(), Report> {
-        if let Some(interrupted) = interruption(batch) {
+    fn check_failures(&self, batch: &Batch, rows: &[usize], tried: Option<usize>, is_over: bool) -> Result<(), Report> {
+        let interrupted = interruption(batch);
+        if let Some(interrupted) = interrupted.clone().filter(|_| !is_over) {
             return Err(interrupted);
         }
         if let Some((_, failure)) = batch.failures.first() {
@@ -90,7 +92,8 @@ impl Problem {
             let error = Diagnostic::error("E0804", message);
             let help = "repair the program, remove the rows, or start elsewhere with --set; below is the first failure";
             let mut report = Report::of(*error.help(help));
-            report.append(failure.report.clone());
+            let is_cancelled = interrupted.is_some() && failure.report.diagnostics.iter().any(|d| d.code == "E0409");
+            report.append(if is_cancelled { self.out_of_time() } else { failure.report.clone() });
             return Err(report);
         }
         Ok(())

@@ -117,6 +117,9 @@ impl Problem {
         let (width, slopes) = (rows.len() * outputs, rows.len() * outputs * self.layout.values);
         let mut first = 0;
         while first < points.len() {
+            if first > 0 {
+                self.check_cancel()?;
+            }
             let points = points.part(first, most.min(points.len() - first));
             self.lanes(points, rows, need, work, &mut answers.paths)?;
             let Work { batch, sets, values, gradients, scratch } = &mut *work;
@@ -172,9 +175,12 @@ impl Problem {
         };
         if self.layout.groups == 1 {
             set_parameters(0, sets);
-            self.model.evaluate_into(batch, sets, &rows.columns, want)?;
+            let work = || self.model.evaluate_into(batch, sets, &rows.columns, want);
+            let (done, is_over) = self.in_time(points.len(), work);
+            done?;
             note(batch, rows.len());
-            return interruption(batch).map_or(Ok(()), Err);
+            // What was not done in time is no number: a search steps back.
+            return interruption(batch).filter(|_| !is_over).map_or(Ok(()), Err);
         }
         let (outputs, n) = (self.outputs, self.layout.values);
         values.clear();
@@ -188,9 +194,10 @@ impl Problem {
             }
             let columns: Vec<Column> = rows.columns.iter().map(|c| select(c, &members)).collect();
             set_parameters(group, sets);
-            self.model.evaluate_into(batch, sets, &columns, want)?;
+            let (done, is_over) = self.in_time(points.len(), || self.model.evaluate_into(batch, sets, &columns, want));
+            done?;
             note(batch, members.len());
-            if let Some(interrupted) = interruption(batch) {
+            if let Some(interrupted) = interruption(batch).filter(|_| !is_over) {
                 return Err(interrupted);
             }
             let copy = |from: &[f64], to: &mut [f64], width: usize| {

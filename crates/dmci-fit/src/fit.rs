@@ -6,10 +6,10 @@ use crate::population::Population;
 use crate::problem::Problem;
 use crate::result::{Fit, result};
 use crate::search::{Evaluation, Stop};
+use crate::watch::Watch;
 use dmci::{Diagnostic, Report};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// How to fit.
@@ -89,6 +89,7 @@ pub fn fit(
     observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Fit, Report> {
     let began = Instant::now();
+    let watch = options.time.map(|limit| Watch::start(&problem.cancel, limit));
     let choice = match problem.check_start().and_then(|()| Choice::of(problem, options)) {
         Err(report) if is_interruption(&report) => Choice::none(problem),
         choice => choice?,
@@ -115,13 +116,22 @@ pub fn fit(
         }
         ended = run_stage(&mut stages, &mut plan, began, observe);
     }
+    let is_over = watch.is_some_and(Watch::stop);
     problem.resume();
     if stages.iter().all(|s| s.best().is_none()) {
         // The start is a result, too.
         let mut start = Population::new(choice.stages[0].optimizer.clone(), problem.start(), 1, options.seed);
         let mut see = |found: &Evaluation| plan.start_loss = found.loss;
-        within(problem, PATIENCE, || start.round(problem, &options.budget, &mut see))?;
-        start.stop(Stop::Interrupted);
+        let patience = Watch::start(&problem.cancel, PATIENCE);
+        let done = start.round(problem, &options.budget, &mut see);
+        patience.stop();
+        if is_over {
+            done.map_err(|_| too_short(options))?;
+            start.stop(Stop::Time);
+        } else {
+            done?;
+            start.stop(Stop::Interrupted);
+        }
         stages = vec![start];
     }
     let collect = || result(problem, options, &choice, &stages, &plan.influence);
@@ -139,23 +149,20 @@ pub fn fit(
     Ok(fit)
 }
 
-/// How long the start may be evaluated for whoever interrupted a fit before anything was found.
+/// How long the start may be evaluated for whoever interrupted a fit before anything was found: a program that never
+/// ends must not have to be interrupted twice.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Does work that is cancelled if it takes longer: a program that never ends must not have to be interrupted twice.
-fn within<T>(problem: &Problem, longest: Duration, work: impl FnOnce() -> T) -> T {
-    let (done, waiting) = mpsc::channel::<()>();
-    let cancel = problem.cancel.clone();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            if waiting.recv_timeout(longest) == Err(RecvTimeoutError::Timeout) {
-                cancel.cancel();
-            }
-        });
-        let found = work();
-        drop(done);
-        found
-    })
+/// The report of a limit within which not even the start could be evaluated.
+fn too_short(options: &FitOptions) -> Report {
+    let limit = options.time.unwrap_or_default().as_secs_f64();
+    let message = format!("the limit of {limit} s was over before the program was evaluated at the start");
+    Report::of(*Diagnostic::error("E0405", message).help("raise the limit with --time-limit"))
+}
+
+/// Why a search ends that did not end itself.
+fn why(options: &FitOptions, began: Instant) -> Stop {
+    if options.time.is_some_and(|limit| began.elapsed() >= limit) { Stop::Time } else { Stop::Interrupted }
 }
 
 fn is_interruption(report: &Report) -> bool {
@@ -187,7 +194,7 @@ fn run_stage(
             }
         });
         let Ok(all) = done else {
-            stages[last].stop(Stop::Interrupted);
+            stages[last].stop(why(options, began));
             return true;
         };
         if plan.choice.stages[last].race {
@@ -203,7 +210,7 @@ fn run_stage(
         };
         let go_on = observe(&progress(stages, plan, evaluations));
         if go_on.is_break() || used_up.is_some() {
-            stages[last].stop(used_up.unwrap_or(Stop::Interrupted));
+            stages[last].stop(used_up.unwrap_or_else(|| why(options, began)));
             return true;
         }
     }

@@ -51,6 +51,7 @@ mod starts;
 mod sums;
 mod transform;
 mod uncertainty;
+mod watch;
 
 pub use binding::{constant_input, find_column};
 pub use choice::{Choice, Method, Stage};

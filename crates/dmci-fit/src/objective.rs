@@ -7,7 +7,7 @@ use crate::grouped::{Held, apart, held, starts_of};
 use crate::groups::{groups, warn_left_out, without_group};
 use crate::layout::Layout;
 use crate::loss::{Loss, Noise};
-use crate::problem::{Problem, ProblemOptions, Rows, groups_of};
+use crate::problem::{Problem, ProblemOptions, Rows, chosen_time, groups_of};
 use crate::split::{Holdout, none_left};
 use crate::transform::Transform;
 use dmci::{Column, Datum, Diagnostic, Interpreter, Model, ModelOptions, Names, Parameter, Program, Report, Shape};
@@ -123,6 +123,7 @@ impl Problem {
             group: grouped.iter().find_map(|p| p.per.clone()).or(group),
             inputs: input_names,
             cancel: run.cancel.clone(),
+            time: chosen_time(&run),
             series: Some(Series { rows, fitted, scored, columns, target, run }),
             training,
             held_out: Rows::default(),

@@ -15,8 +15,11 @@ use crate::prior::Density;
 use crate::remembered::Remembered;
 use crate::split::{Holdout, split};
 use crate::transform::Transform;
-use dmci::{Cancel, Column, Diagnostic, Model, ModelOptions, Parameter, ParameterKind, Program, Report, RunOptions};
+use dmci::{
+    Cancel, Column, Diagnostic, Limits, Model, ModelOptions, Parameter, ParameterKind, Program, Report, RunOptions,
+};
 use std::sync::Mutex;
+use std::time::Duration;
 
 /// How a program and a table become a problem.
 #[derive(Clone, Debug, Default)]
@@ -120,6 +123,8 @@ pub struct Problem {
     /// The values of the start as they are written, and not what is left of them after a way to raw space and back.
     pub(crate) written_start: Vec<f64>,
     pub(crate) cancel: Cancel,
+    /// The time that all rows have together at a point, if somebody chose one.
+    pub(crate) time: Option<Duration>,
     pub(crate) model: Model,
     /// Memory of the last evaluation, for the next one.
     pub(crate) work: Mutex<Option<Box<Work>>>,
@@ -203,7 +208,7 @@ impl Problem {
         };
         let training = rows(fitted);
         check_weights(table, &aside[0], &training)?;
-        let cancel = run.cancel.clone();
+        let (cancel, time) = (run.cancel.clone(), chosen_time(&run));
         let model = ModelOptions { run, outputs, output: false, ..ModelOptions::default() };
         let model = Model::with_params(walked, params, &input_names, model);
         // A loss of the program's own reads the target besides.
@@ -231,6 +236,7 @@ impl Problem {
             start,
             written_start,
             cancel,
+            time,
             model,
             work: Mutex::default(),
             remembered: Remembered::default(),
@@ -346,6 +352,11 @@ impl Problem {
     pub fn resume(&self) {
         self.cancel.reset();
     }
+}
+
+/// The limit of time of a run, if it is not the usual one.
+pub(crate) fn chosen_time(run: &RunOptions) -> Option<Duration> {
+    Some(run.limits.time).filter(|time| *time != Limits::default().time)
 }
 
 /// How many groups the layout of these parameters has.

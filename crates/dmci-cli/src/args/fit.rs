@@ -142,7 +142,7 @@ pub struct SearchArgs {
     /// Most points that all searches evaluate
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub max_evals: Option<u64>,
-    /// Longest time of all searches, in seconds
+    /// Longest time of all searches, in seconds: the best so far is the result
     #[arg(long, value_name = "SECONDS", value_parser = quantity::seconds)]
     pub time_limit: Option<Duration>,
     /// A loss that is good enough
