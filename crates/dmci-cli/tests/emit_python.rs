@@ -128,6 +128,20 @@ fn python_in_single_precision_rounds_every_operation() {
     }
 }
 
+#[test]
+fn formulas_round_halves_to_the_even_number() {
+    if !has("sympy") {
+        return;
+    }
+    let folder = Workspace::new("emit-round");
+    let args = ["emit", "-e", "(round (* a x))", "--to", "sympy", "--wrt", "a", "--set", "a=1.0", "--set", "x=2.5"];
+    folder.write("f.py", dmci(&args, "", folder.path()).stdout);
+    let code = "import f; x = f.INPUTS[0]; a = f.PARAMETERS[0]
+print([int(f.EXPRESSION.subs({a: 1, x: v})) for v in (2.5, 3.5, -0.5, -1.5, 2.4, 2.6)])";
+    let output = Command::new(python()).args(["-c", code]).current_dir(folder.path()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "[2, 4, 0, -2, 2, 3]\n");
+}
+
 /// Whether Python has a library, and what exports need besides.
 fn has(language: &str) -> bool {
     let import = format!("import numpy, scipy, {language}");

@@ -137,7 +137,12 @@ fn expression(op: Op, args: &[&str]) -> String {
         Op::Counted => a.to_string(),
         Op::Floor => call("floor"),
         Op::Ceiling => call("ceiling"),
-        Op::Round => format!("sympy.floor({a} + sympy.Rational(1, 2))"),
+        Op::Round => {
+            // Halves go to the even number.
+            let even = format!("2 * sympy.floor({a} / 2 + sympy.Rational(1, 4))");
+            let half = format!("sympy.Eq(sympy.Mod({a}, 1), sympy.Rational(1, 2))");
+            choose(half, &even, &format!("sympy.floor({a} + sympy.Rational(1, 2))"))
+        }
         Op::Truncate => format!("sympy.sign({a}) * sympy.floor(sympy.Abs({a}))"),
         Op::Quotient | Op::IntQuotient => format!("sympy.sign({a} / {b}) * sympy.floor(sympy.Abs({a} / {b}))"),
         Op::FloorQuotient | Op::IntFloorQuotient => format!("sympy.floor({a} / {b})"),
