@@ -194,7 +194,8 @@ pub(crate) struct LoopStep {
     pub kind: LoopStepKind,
     /// Rows inside, by leaf of the body: state, state of the loop that is followed, shared values.
     pub leaves: Vec<RowRange>,
-    /// Rows inside of the state at the end of a round; never those of a leaf.
+    /// Rows inside of the state at the end of a round; never those of a leaf, and of its own for each state if lanes may
+    /// leave.
     pub next: Vec<RowRange>,
     /// What is the same in all rounds.
     pub prelude: Vec<Step>,
@@ -257,8 +258,10 @@ impl Plan {
         let mut steps = planner.steps(&varies, Some(&mut rows));
         for &output in &tape.outputs {
             let (mut s, count) = (planner.slot(output), tape.shape(output).len() as u32);
-            // The next state is written while this one is still read.
-            if matches!(tape.nodes[output.0 as usize], Node::Leaf(_)) || !varies[output.0 as usize] {
+            // The next state is written while this one is still read. Of two states that become the same, a lane that
+            // leaves keeps what each of them was.
+            let shared = !tape.guards.is_empty() && rows.next.contains(&(s, count));
+            if shared || matches!(tape.nodes[output.0 as usize], Node::Leaf(_)) || !varies[output.0 as usize] {
                 let d = planner.slots.take(count);
                 steps.push(Step::Move { d, s, count });
                 s = d;

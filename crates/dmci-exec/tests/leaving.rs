@@ -27,7 +27,8 @@ struct Kind {
     single: bool,
     /// It ends after a number of rounds that lanes bring along.
     counts: bool,
-    /// Numbers that nothing converges by: a state that becomes another one, a boolean, an integer, a slow function.
+    /// Numbers that nothing converges by: a state that becomes another one, a boolean, an integer, a slow function,
+    /// and an integer that becomes what the other one does.
     more: bool,
     limit: u64,
 }
@@ -63,7 +64,7 @@ fn round(r: &mut Recorder, state: &[NodeId], [x, eta, tol, n]: [NodeId; 4], kind
         let changes = r.op(Op::IntSelect, &[grows, changes, same]);
         let large = r.op(Op::Mul, &[slow, x]);
         let slow = r.op(Op::Sin, &[large]);
-        end.extend([g, grown, changes, slow]);
+        end.extend([g, grown, changes, slow, changes]);
     }
     end
 }
@@ -100,7 +101,7 @@ fn recorded(kind: Kind) -> (Recorder, NodeId, usize) {
     let (zero, no) = (r.int(0), r.op(Op::Lt, &[x, x]));
     let mut operands = vec![zero, first];
     if kind.more {
-        operands.extend([x, no, n, x]);
+        operands.extend([x, no, n, x, zero]);
     }
     let (from, guards, count) = (r.len(), 0, r.leaf_count());
     let values = [
@@ -110,6 +111,7 @@ fn recorded(kind: Kind) -> (Recorder, NodeId, usize) {
         (Type::Bool, 0),
         (Type::Int, 5),
         (Type::Real, 2f64.to_bits()),
+        (Type::Int, 0),
     ];
     let locals = values[..operands.len()].iter();
     let start: Vec<NodeId> = locals.map(|&(ty, bits)| r.local(ty, Shape::Scalar, &[bits])).collect();
