@@ -49,9 +49,27 @@ fn next(random: &mut Random, own: &str, atoms: &[String]) -> String {
     }
 }
 
-/// A loop, how many results it has, and how many rounds at most.
-fn loop_of(random: &mut Random) -> (String, usize, usize) {
+/// What an integer becomes, made of integers, one of which may be in a vector; `test` decides.
+fn next_integer(random: &mut Random, own: &str, integers: &[String], test: &str) -> String {
+    let other = random.pick(integers).clone();
+    match random.below(12) {
+        0 => own.to_string(),
+        1 | 2 => other,
+        3 => format!("(+ {own} 1)"),
+        4 => format!("(modulo (+ (* 3 {own}) {other}) 7)"),
+        5 => random.text(&["n", "3"]).to_string(),
+        6 => format!("(if {test} {other} 3)"),
+        7 => format!("(if {test} {own} {other})"),
+        // Two of them become the same once a lane has so many rounds.
+        _ => format!("(if (< i {own} {}) {own} {other})", random.text(&["9", "n", "s0"])),
+    }
+}
+
+/// A loop, maybe with integers among its states, how many results it has, and how many rounds at most.
+fn loop_of(random: &mut Random, exact: bool) -> (String, usize, usize) {
     let states: Vec<String> = (0..1 + random.below(4)).map(|i| format!("s{i}")).collect();
+    let counts: Vec<String> = (0..if exact { 1 + random.below(3) } else { 0 }).map(|i| format!("k{i}")).collect();
+    let cell = exact && random.one_in(2);
     let known = [3, 150, 228, 300, 500][random.below(5)];
     let data = random.pick(&states);
     let (ends, rounds) = match random.below(6) {
@@ -63,6 +81,9 @@ fn loop_of(random: &mut Random) -> (String, usize, usize) {
     let mut atoms = states.clone();
     if random.one_in(3) {
         atoms.push("(* 0.01 i)".to_string());
+    }
+    if let Some(count) = counts.first().filter(|_| random.one_in(2)) {
+        atoms.push(format!("(* 0.01 {count})"));
     }
     let in_order = random.one_in(2);
     let (mut starts, mut news, mut nexts) = ("(i 0)".to_string(), String::new(), "(+ i 1)".to_string());
@@ -77,10 +98,37 @@ fn loop_of(random: &mut Random) -> (String, usize, usize) {
             nexts += &format!(" {next}");
         }
     }
+    let test = format!("(< {} {})", number(random, &states, 1), number(random, &states, 1));
+    let mut integers: Vec<String> = counts.iter().cloned().chain(cell.then(|| "(vector-ref cell 0)".into())).collect();
+    for (k, count) in counts.iter().enumerate() {
+        starts += &format!(" ({count} {})", random.text(&["n", "0", "2", "(modulo n 4)"]));
+        let next = next_integer(random, count, &integers, &test);
+        if random.one_in(2) {
+            news += &format!(" (m{k} {next})");
+            integers.push(format!("m{k}"));
+            nexts += &format!(" m{k}");
+        } else {
+            nexts += &format!(" {next}");
+        }
+    }
+    let mut round = format!("(let* ({news}) (loop {nexts}))");
+    if cell {
+        let put = random.text(&["3", "k0", "(+ k0 1)", "i"]);
+        round = match random.below(3) {
+            0 => format!("(begin (vector-set! cell 0 {put}) {round})"),
+            1 => format!("(begin (if {test} (vector-set! cell 0 {put})) {round})"),
+            _ => format!("(begin (if {test} (vector-set! cell 1 s0) (vector-set! cell 0 {put})) {round})"),
+        };
+    }
     let outputs = [1, 1, 2, 3][random.below(4)];
-    let results: Vec<String> = (0..outputs).map(|_| number(random, &states, 1)).collect();
+    let mut results: Vec<String> = (0..outputs).map(|_| number(random, &states, 1)).collect();
+    if !counts.is_empty() {
+        integers.retain(|k| !k.starts_with('m'));
+        results[0] = format!("(+ {} {})", results[0], integers.join(" "));
+    }
     let result = if outputs == 1 { results[0].clone() } else { format!("(list {})", results.join(" ")) };
-    (format!("(let loop ({starts}) (if {ends} {result} (let* ({news}) (loop {nexts}))))"), outputs, rounds)
+    let before = if cell { "(define cell (vector n 0.0)) " } else { "" };
+    (format!("{before}(let loop ({starts}) (if {ends} {result} {round}))"), outputs, rounds)
 }
 
 /// Rows of a call: a real and an integer in each.
@@ -150,14 +198,25 @@ fn assert_same(flat: &[[Vec<u64>; 2]], found: &[[Vec<u64>; 2]], how: &str) {
 
 #[test]
 fn long_loops_have_the_bits_of_their_rounds_one_by_one() {
+    compare(0, false);
+}
+
+/// Lanes that leave such a loop keep all of them, also those that become the same.
+#[test]
+fn so_have_loops_with_integers_and_cells() {
+    compare(20_000, true);
+}
+
+fn compare(first: u64, exact: bool) {
     let mut looped = 0;
-    for seed in 0..count(150) {
+    for seed in first..first + count(150) {
         let random = &mut Random::new(seed);
-        let (text, outputs, rounds) = loop_of(random);
+        let (text, outputs, rounds) = loop_of(random, exact);
         let single = random.one_in(3);
         let rows = rows(random, &[1, 7, 33, 64, 65], rounds);
+        let want = if exact && random.one_in(2) { Want::Values } else { Want::Gradients };
         let how = |loops, code, passes, mode| options((loops, single), code, passes, mode, outputs);
-        let all = |options| evaluate::<f64>(&text, options, &rows, false, Want::Gradients);
+        let all = |options| evaluate::<f64>(&text, options, &rows, false, want);
         let flat = all(how(false, Code::Never, NO_PASSES, Mode::Direct));
         for (code, passes, mode) in [
             (Code::Always, Passes::default(), Mode::Direct),
@@ -200,7 +259,7 @@ fn so_have_loops_from_lists_to_lists() {
     let mut seen: Vec<_> = seen.collect();
     for seed in 10_000..10_000 + count(150) {
         let random = &mut Random::new(seed);
-        let (text, outputs, rounds) = seen.pop().unwrap_or_else(|| loop_of(random));
+        let (text, outputs, rounds) = seen.pop().unwrap_or_else(|| loop_of(random, false));
         let single = random.one_in(2);
         let mut rows = rows(random, &[16, 33, 64, 150, 333], rounds.min(60));
         // Lists are read as they are once the path is known.

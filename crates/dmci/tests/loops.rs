@@ -5,7 +5,7 @@
 mod common;
 
 use common::{first_difference, uniform};
-use dmci::{Batch, Column, Datum, Mode, Model, ModelOptions, Program, RunOptions, Want};
+use dmci::{Batch, Code, Column, Datum, Mode, Model, ModelOptions, Program, RunOptions, Want};
 
 fn run(text: &str, mode: Mode, (joins, loops): (bool, bool), want: Want) -> (Batch, u64) {
     let run = RunOptions { mode, ..RunOptions::default() };
@@ -85,6 +85,25 @@ fn loops_have_the_bits_of_their_rounds_one_by_one() {
 fn second_derivatives_are_the_same_through_loops() {
     for text in LOOPS {
         same(text, Want::Hessians);
+    }
+}
+
+#[test]
+fn integers_that_become_the_same_keep_what_they_were() {
+    // Lanes leave the recorded loop while its rounds make one value of two states, and the first of them is used no more.
+    let text = "(define cell (vector n)) (define seen (vector 0.0))
+      (let loop ((i 0.0) (p a) (w a))
+        (if (>= i 8) (vector-ref cell 0)
+            (begin (if (>= p b) (vector-set! seen 0 p) (vector-set! cell 0 3))
+                   (loop (+ i 1.0) 1.0 (if (< i w p) w (vector-ref cell 0))))))";
+    for code in [Code::Never, Code::Always, Code::AlwaysNarrow] {
+        let run = RunOptions { mode: Mode::Direct, ..RunOptions::default() };
+        let options = ModelOptions { run, code, ..ModelOptions::default() };
+        let model = Model::new(Program::new(text), &["a", "b"], &["n"], options);
+        let ns: Vec<i64> = (0..40).map(|i| 2 + i % 3).collect();
+        let column = Column::Data(ns.iter().map(|&n| Datum::Integer(n)).collect());
+        let batch = model.evaluate(&[1.25, -1.5], &[column], Want::Values).unwrap();
+        assert_eq!(batch.values, ns.iter().map(|&n| n as f64).collect::<Vec<_>>(), "{code:?}");
     }
 }
 
