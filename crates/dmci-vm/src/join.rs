@@ -343,6 +343,8 @@ impl Vm {
         self.world.handlers = start.handlers;
         self.world.winders = start.winders;
         self.world.error_place = None;
+        // Where arms begin, no error is on its way.
+        self.world.shown.get_mut().clear();
     }
 
     /// Where the arms of a branch may end inside of its frame.

@@ -173,11 +173,14 @@ fn run_by(world: &mut World, rule: Rule, plain: Native, args: &[Value]) -> Resul
 /// A primitive that passes values on. One that needs an exact integer, such as a length, refuses a
 /// traced one; then the integer is pinned.
 fn structural(world: &mut World, plain: Native, args: &[Value]) -> Result<Value, Error> {
+    let noted = world.shown.borrow().len();
     let result = plain(world, args);
     let exact = |v: Value| v.is_traced() && world.plain(v).is_fixnum();
     if result.is_ok() || !args.iter().any(|&v| exact(v)) {
         return result;
     }
+    // Nobody sees this error.
+    world.shown.borrow_mut().truncate(noted);
     let pinned: Vec<Value> = args.iter().map(|&v| if exact(v) { world.plain(v) } else { v }).collect();
     for &v in args {
         if world.plain(v).is_fixnum() {
