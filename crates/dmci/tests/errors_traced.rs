@@ -389,3 +389,23 @@ fn errors_that_nobody_sees_are_forgotten() {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     expect_lanes_alone(&[-0.329, 0.5, 7.0].map(Datum::Real), &texts);
 }
+
+/// An item that a lane does not take contributes nothing to its gradient, not even a zero or what is no number.
+#[test]
+fn items_at_an_index_have_the_derivatives_of_the_lane_alone() {
+    let rows = integers(&[1, 0, 2, 1]);
+    expect_lanes_alone(
+        &rows,
+        &[
+            "(list-ref (list (sqrt (- a 1.5)) a (log (- a 1.5))) x)",
+            "(let* ((A (mat (vec (sin (+ (* a a) 1.)) 2.) (vec 0.5 2.))) (z (vec 1. (list-ref (list 3. a 0.5) x)))) (ref (matmul A z) 1))",
+            "(let ((y (vector-ref (vector a (* 2 a) 1.) x))) (+ (* y y 0.1) (sin y) (* a 0.3) (exp y)))",
+            "(let ((y (vector-ref (vector (* 2 a) a 1.) x))) (+ (* y y 0.1) (sin y) (exp y) (sqrt y) (tanh (* 0.37 a))))",
+            "(let ((v (vector a (sin a) (* 0.3 a)))) (+ (* 0.1 (vector-ref v x)) (* a (vector-ref v (- 2 x))) (vector-ref v x)))",
+            "(define v (vector a (sin a) (* 0.3 a))) (define (pick i) (vector-ref v (modulo (+ i x) 3)))
+             (let loop ((i 0) (s 0.)) (if (= i 40) s (loop (+ i 1) (+ s (* (pick i) (exp (* -0.1 s)))))))",
+            "(let loop ((i 0) (s a) (t 1.)) (if (= i 30) (+ s t) (loop (+ i 1) (list-ref (list s (* 0.9 t) (sin a)) x) (* 0.5 s))))",
+            "(* a (list-ref (list 1. 2. (* a a)) (list-ref (list 2 0 1) x)))",
+        ],
+    );
+}

@@ -18,6 +18,10 @@ pub(crate) struct Operand {
 /// Longer lists and vectors are not made a tensor for the sake of one index.
 const MOST_ITEMS: usize = 4096;
 
+/// Among so few, an item is selected, also if it was selected before from so many: in a gradient, the others then
+/// get nothing at all.
+const FEW_ITEMS: usize = 16;
+
 /// The text of a shape for messages.
 pub(crate) fn shape_name(shape: Shape) -> String {
     match shape {
@@ -297,9 +301,36 @@ impl World {
         if items.len() > MOST_ITEMS || !items.iter().all(real) || self.node_of(index).is_none() {
             return Ok(None);
         }
+        if self.few_selections(&items) {
+            return self.select_item(&items, index).map(Some);
+        }
         let n = items.len() as u32;
         let operand = Operand { shape: Shape::Vector(n), parts: items };
         self.gather(operand, Shape::Scalar, &[(index, n)]).map(Some)
+    }
+
+    /// Whether there is a number of the tape among a few items that are hardly selections themselves.
+    fn few_selections(&self, items: &[Value]) -> bool {
+        let Some(recording) = self.recording.as_ref().filter(|_| items.len() <= FEW_ITEMS) else { return false };
+        let nodes = items.iter().filter_map(|&v| self.node_of(v));
+        let selections: Vec<usize> = nodes.map(|node| recording.recorder.selections(node, FEW_ITEMS)).collect();
+        !selections.is_empty() && selections.iter().sum::<usize>() <= FEW_ITEMS
+    }
+
+    /// The item at a traced index that is known to be inside: the last one if it is none of the others.
+    fn select_item(&mut self, items: &[Value], index: Value) -> Result<Value, Error> {
+        let i = self.index_node(index, items.len())?;
+        let nodes = items.iter().map(|&v| self.value_node(v)).collect::<Result<Vec<_>, _>>()?;
+        let recorder = self.recorder()?;
+        let (&last, others) = nodes.split_last().expect("an index is inside of them");
+        let mut item = last;
+        for (k, &other) in others.iter().enumerate().rev() {
+            let k = recorder.int(k as i64);
+            let test = recorder.op(Op::IntEq, &[i, k]);
+            item = recorder.op(Op::Select, &[test, other, item]);
+        }
+        let plain = Value::real_result(recorder.value(item));
+        Ok(self.traced_value(item, plain))
     }
 
     /// Traced reals sorted by one operation; `None` if they are not that, or if one is no number.
