@@ -451,7 +451,8 @@ impl<'a> Planner<'a> {
         }
         let loops = self.loops.iter().map(|l| USUAL_ROUNDS * l.body.work).sum::<usize>();
         let tensors = self.tensors.iter().map(|t| 4 * t.shape.len()).sum::<usize>();
-        let scalars = steps.len() - self.tensors.len();
+        // What rounds of a loop share is no step of theirs.
+        let scalars = steps.iter().filter(|step| !matches!(step, Step::Tensor(_))).count();
         Plan {
             work: steps.len() + tensors + loops,
             dense: tensors > DENSE * scalars + loops,

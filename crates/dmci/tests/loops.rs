@@ -67,6 +67,7 @@ const LOOPS: &[&str] = &[
     "(define ys (vector 0.3 0.1 0.7 0.2 0.9)) (let loop ((i 0) (s 0.0)) (if (or (= i 5) (= i n)) s (let ((d (- (vector-ref ys i) (* a x)))) (loop (+ i 1) (+ s (* d d b))))))",
     "(call/cc (lambda (k) (let loop ((i 0) (s x)) (if (= i n) (k (* s a)) (loop (+ i 1) (+ s b))))))",
     "(let loop ((s (vec x 1.0)) (i 0)) (if (= i n) (sum s) (loop (+ (* 0.5 s) (* a (vec b x))) (+ i 1))))",
+    "(let loop ((i 0) (s x)) (if (= i n) s (let* ((m (mat (vec (+ 3.0 (sin a)) b) (vec 0.5 2.0))) (l (cholesky (matmul m (transpose m))))) (loop (+ i 1) (+ (* 0.7 s) (ref l 1 0))))))",
     "(define (f i s) (if (= i n) s (g (+ i 1) (* a s)))) (define (g i s) (if (= i n) (* 2 s) (f (+ i 1) (+ b s)))) (f 0 x)",
     "(let loop ((i 0) (m x) (s x)) (if (= i n) (* m a) (let ((s (sin (+ s b (* 0.1 i))))) (loop (+ i 1) (max m s) s))))",
     "(let loop ((i 0) (m x) (s x)) (if (= i n) (* m a) (let ((s (sin (+ s b (* 0.1 i))))) (loop (+ i 1) (if (> s m) s m) s))))",
