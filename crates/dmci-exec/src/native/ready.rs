@@ -153,26 +153,32 @@ impl ReadyLists {
     /// are too few or of another precision.
     #[inline]
     pub fn run<'l, N: Number>(&mut self, list: impl Fn(usize) -> &'l [N], results: [&mut [N]; 3]) -> bool {
-        let ReadyLists { direct, at, lanes, spills, .. } = self;
+        let ReadyLists { direct, at, lanes, sources, results: needed, spills, .. } = self;
         let (layout, code) = (&direct.layout, &direct.code);
-        let Some(places) = spills[LISTS_AT / 8..].first_chunk_mut::<MOST_LISTS>() else { return false };
+        let spills = &mut spills[..];
+        let Some(table) = spills[LISTS_AT / 8..].first_chunk_mut::<MOST_LISTS>() else { return false };
         if !layout.holds::<N>() {
             return false;
         }
-        let mut next = places.iter_mut();
-        for (&(leaf, needed), place) in self.sources.iter().zip(&mut next) {
+        let mut put = |place: usize, address: u64, is_enough: bool| {
+            let place = table.get_mut(place).filter(|_| is_enough);
+            place.map(|place| *place = address).is_some()
+        };
+        for (place, &(leaf, needed)) in sources.iter().enumerate() {
             let numbers = list(leaf);
-            if numbers.len() < needed {
+            if !put(place, numbers.as_ptr() as u64, numbers.len() >= needed) {
                 return false;
             }
-            *place = numbers.as_ptr() as u64;
         }
-        let wanted = results.into_iter().zip(self.results).filter(|(_, needed)| *needed > 0);
-        for ((list, needed), place) in wanted.zip(&mut next) {
-            if list.len() < needed {
-                return false;
+        // By index: lists in arrays would be copied before they are looked at.
+        let mut place = sources.len();
+        for k in 0..3 {
+            if needed[k] > 0 {
+                if !put(place, results[k].as_mut_ptr() as u64, results[k].len() >= needed[k]) {
+                    return false;
+                }
+                place += 1;
             }
-            *place = list.as_mut_ptr() as u64;
         }
         let rest = *lanes & (code.step - 1);
         // SAFETY: the only part begins there, and memory for states was noted when this was made. All lists of the layout
