@@ -55,6 +55,17 @@ pub trait Arith {
     fn select(&mut self, m: Self::M, a: Self::V, b: Self::V) -> Self::V;
     /// a where the highest bit of s is set, else b.
     fn select_sign(&mut self, s: Self::V, a: Self::V, b: Self::V) -> Self::V;
+    /// a where the lowest bit of s is set, else b; the highest bit of values has this place.
+    fn select_odd(&mut self, s: Self::V, top: u8, a: Self::V, b: Self::V) -> Self::V {
+        let odd = self.up(s, top);
+        self.select_sign(odd, a, b)
+    }
+    /// a with the other sign where the second lowest bit of s is set; likewise.
+    fn flipped(&mut self, s: Self::V, top: u8, a: Self::V) -> Self::V {
+        let high = self.down(s, 1);
+        let flip = self.up(high, top);
+        self.xor(a, flip)
+    }
     /// `fast` where the mask is set, else what `slow` makes of x and y. The mask is set nearly always.
     fn usual(&mut self, m: Self::M, fast: Self::V, x: Self::V, y: Self::V, slow: Slow) -> Self::V;
     /// p times 2^n for an integer n, rounded once, where that is one operation.

@@ -4,7 +4,7 @@ use super::again::Again;
 use super::cold::Cold;
 use super::encode::*;
 use super::extended::{LOAD_MASK, MERGE, STORE_MASK};
-use super::ir::{Action, Builder, Home, Instruction, NONE, Value};
+use super::ir::{Action, Builder, FLIP, Home, Instruction, NONE, Value};
 use super::masks::Masks;
 use crate::plan::Slot;
 use dmci_ops::MAX_ARITY;
@@ -288,6 +288,14 @@ impl<'a> Emitter<'a> {
                 }
             }
             Action::Fused { negated, numbers } => self.fused(d, [a, b, c], negated, numbers),
+            Action::Flip(op) => {
+                self.bring(b, &all);
+                let [from, moved, bits] = [a, b, c].map(|v| self.places(v));
+                let group = if a != b && self.makes_room(a) { self.replaced(a, d) } else { self.copied(d, &all, from) };
+                for copy in 0..self.interleave {
+                    self.code.vector(op, self.register(group, copy), number(moved[copy]), bits[copy], Some(FLIP));
+                }
+            }
             Action::Store { row } => {
                 self.bring(a, &all);
                 for copy in 0..self.interleave {

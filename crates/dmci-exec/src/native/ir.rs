@@ -27,6 +27,8 @@ pub(super) enum Action {
     Shift(Opcode, u8, u8),
     /// The second operand where the first is set, else the third.
     Blend(Opcode),
+    /// The first operand, but for bits that are set in both others.
+    Flip(Opcode),
     /// The upper half of the operand in the lower half.
     Upper,
     /// Numbers of a row, for a vector of double precision from one lane of the group on.
@@ -161,6 +163,7 @@ fn key(action: Action) -> Option<u64> {
         Action::Shift(op, extension, by) => of(op) | 4 << 32 | (extension as u64) << 40 | (by as u64) << 48,
         Action::Blend(op) => of(op) | 5 << 32,
         Action::Upper => 7 << 32,
+        Action::Flip(op) => of(op) | 8 << 32,
         Action::Fused { negated, numbers } => 6 << 32 | (numbers as u64) << 1 | negated as u64,
         _ => return None,
     })
@@ -194,8 +197,19 @@ pub(super) const HALF_SHIFT: u8 = 0x72;
 /// Whether two words have a bit in common: for vectors of 512 bits.
 pub(super) const TEST_BITS: Opcode = map2(0x27);
 
+/// Bits of two operands and the result, by a table: for vectors of 512 bits.
+const BY_TABLE: Opcode = map3(0x25);
+
+/// The table for a, but for bits that are set in b and c.
+pub(super) const FLIP: u8 = 0x78;
+
 /// A number times two to the power of another: for vectors of 512 bits.
 const SCALE: Opcode = map2(0x2C);
+
+/// Whether an instruction compares the bits of words: then its result is a mask.
+pub(super) fn compares_bits(op: Opcode) -> bool {
+    op.map == TEST_BITS.map && [INT_EQUAL, INT_GREATER, TEST_BITS].iter().any(|known| known.code == op.code)
+}
 
 pub(super) const LESS: u8 = 0x11;
 pub(super) const LESS_EQUAL: u8 = 0x12;
@@ -484,6 +498,26 @@ impl Arith for Builder {
     }
     fn usual(&mut self, m: Value, fast: Value, x: Value, y: Value, slow: Slow) -> Value {
         self.push(Action::Usual { slow, numbers: self.numbers() }, &[fast, m, x, y])
+    }
+    fn select_odd(&mut self, s: Value, top: u8, a: Value, b: Value) -> Value {
+        let mask = match self.vectors {
+            Vectors::Half => self.up(s, top),
+            Vectors::Whole => {
+                let lowest = self.table(if self.packed { 1 << 32 | 1 } else { 1 });
+                self.push(Action::Binary(self.numbers().sized(TEST_BITS), true), &[s, lowest])
+            }
+        };
+        self.blend(mask, a, b)
+    }
+    fn flipped(&mut self, s: Value, top: u8, a: Value) -> Value {
+        if self.vectors == Vectors::Half {
+            let high = self.down(s, 1);
+            let flip = self.up(high, top);
+            return self.xor(a, flip);
+        }
+        let (moved, sign) = (self.up(s, top - 1), self.bits(SIGN));
+        let op = Opcode { short: self.packed && self.short, ..BY_TABLE };
+        self.push(Action::Flip(op), &[a, moved, sign])
     }
     fn scaled_at_once(&mut self, p: Value, n: Value) -> Option<Value> {
         let scale = Action::Binary(self.numbers().sized(SCALE), false);

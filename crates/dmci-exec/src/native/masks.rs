@@ -7,10 +7,7 @@
 use super::emit::{Emitter, NO_GROUP, number};
 use super::encode::*;
 use super::extended::{CHOOSE, COLLECT, EXPAND, MASK_BITS, Masked};
-use super::ir::{
-    AND, AND_NOT, Action, COMPARE, Home, INT_EQUAL, INT_GREATER, Instruction, NONE, OR, TEST_BITS, UNORDERED, Value,
-    XOR,
-};
+use super::ir::{AND, AND_NOT, Action, COMPARE, Home, Instruction, NONE, OR, UNORDERED, Value, XOR, compares_bits};
 use super::packed::WIDEN_MASK;
 
 /// What is in mask registers. The first of them stands for no mask and is not used.
@@ -71,11 +68,11 @@ fn on_masks(op: Opcode) -> Option<Opcode> {
     Some(Opcode { code, prefix: if op.short { 1 } else { op.prefix }, ..op.on_all() })
 }
 
-/// What an instruction of the first map that has forms for both precisions is about.
+/// What an instruction that has forms for both precisions is about: in the first map they differ by the prefix.
 fn numbers_of(op: Opcode) -> Numbers {
-    match (op.prefix, op.short) {
-        (0, true) => Numbers::Short,
-        (0, false) => Numbers::Single,
+    match (if op.map == 1 { op.prefix == 1 } else { op.wide }, op.short) {
+        (false, true) => Numbers::Short,
+        (false, false) => Numbers::Single,
         _ => Numbers::Double,
     }
 }
@@ -94,14 +91,14 @@ impl Emitter<'_> {
         let d = instruction.result;
         match instruction.action {
             Action::WithByte(op, byte) if op.code == COMPARE.code => self.compared(op, Some(byte), d, a, b),
-            Action::Binary(op @ (INT_EQUAL | INT_GREATER | TEST_BITS), _) => self.compared(op, None, d, a, b),
+            Action::Binary(op, _) if compares_bits(op) => self.compared(op, None, d, a, b),
             Action::Binary(op, _) if let Some(on_masks) = on_masks(op) => {
                 return self.combined(op, on_masks, d, a, b);
             }
             Action::Unary(WIDEN_MASK, _) if self.masks.is_of_half(a) => self.same_mask(d, a),
             Action::Blend(op) => {
                 // The code for single precision is even.
-                let numbers = numbers_of(Opcode { prefix: op.code & 1, ..op });
+                let numbers = numbers_of(Opcode { wide: op.code & 1 == 1, ..op });
                 let mask = self.bring_mask(a, numbers, &all);
                 self.expand(b, &all);
                 self.expand(c, &all);

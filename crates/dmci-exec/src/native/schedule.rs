@@ -5,7 +5,7 @@
 //! operands are there by then, the one with the longest chain behind it, as long as there are registers for results.
 
 use super::encode::Vectors;
-use super::ir::{Action, COMPARE, Home, INT_EQUAL, INT_GREATER, Instruction, NONE, TEST_BITS, Value};
+use super::ir::{Action, COMPARE, Home, Instruction, NONE, Value, compares_bits};
 use super::order::Line;
 use std::cmp::Reverse;
 
@@ -76,8 +76,7 @@ fn masks(instructions: &[Instruction], values: usize, vectors: Vectors) -> Vec<b
         let of_masks = || operands.iter().all(|v| *v == NONE || is_mask[v.0 as usize]);
         is_mask[result.0 as usize] = match action {
             Action::WithByte(op, _) => op.code == COMPARE.code,
-            Action::Binary(INT_EQUAL | INT_GREATER | TEST_BITS, _) => true,
-            Action::Binary(..) => of_masks(),
+            Action::Binary(op, _) => compares_bits(*op) || of_masks(),
             _ => false,
         };
     }

@@ -41,22 +41,16 @@ impl<V: Copy> Angle<V> {
     /// The sine of the angle, where the highest bit of a number has this place.
     #[inline(always)]
     pub fn whole_sine<A: Arith<V = V>>(self, a: &mut A, top: u8) -> V {
-        let odd = a.up(self.quarter, top);
-        let part = a.select_sign(odd, self.cosine, self.sine);
-        let high = a.down(self.quarter, 1);
-        let flip = a.up(high, top);
-        a.xor(part, flip)
+        let part = a.select_odd(self.quarter, top, self.cosine, self.sine);
+        a.flipped(self.quarter, top, part)
     }
 
     /// Its cosine; `one` has the lowest bit.
     #[inline(always)]
     pub fn whole_cosine<A: Arith<V = V>>(self, a: &mut A, top: u8, one: V) -> V {
-        let odd = a.up(self.quarter, top);
-        let part = a.select_sign(odd, self.sine, self.cosine);
+        let part = a.select_odd(self.quarter, top, self.sine, self.cosine);
         let next = a.int_add(self.quarter, one);
-        let high = a.down(next, 1);
-        let flip = a.up(high, top);
-        a.xor(part, flip)
+        a.flipped(next, top, part)
     }
 }
 
