@@ -16,13 +16,13 @@
 //! **Invariant:** nothing here touches files, the terminal or signals; observers decide when to stop.
 
 mod binding;
+mod by_group;
 mod check;
 mod choice;
 pub mod data;
 pub mod distribution;
 mod evaluate;
 mod fit;
-mod grouped;
 mod groups;
 pub mod hash;
 mod json;
@@ -54,10 +54,10 @@ mod uncertainty;
 mod watch;
 
 pub use binding::{constant_input, find_column};
+pub use by_group::{GroupStart, Held};
 pub use choice::{Choice, Method, Stage};
 pub use data::{Format, Table, TableColumn};
 pub use fit::{FitOptions, Progress, fit};
-pub use grouped::{GroupStart, Held};
 pub use json::to_json;
 pub use layout::{Block, Layout};
 pub use loss::{Loss, Noise};

@@ -2,8 +2,8 @@
 //! arrays, one run of the program for each group.
 
 use crate::binding::{bind_series, check_aside, check_program, parameters, priors};
+use crate::by_group::{Held, apart, held, starts_of};
 use crate::data::Table;
-use crate::grouped::{Held, apart, held, starts_of};
 use crate::groups::{groups, warn_left_out, without_group};
 use crate::layout::Layout;
 use crate::loss::{Loss, Noise};

@@ -4,9 +4,9 @@ use crate::binding::{
     Bound, bind_columns, check_aside, check_counts, check_program, check_weights, find_column, marks, noise,
     parameters, priors, with_procedure,
 };
+use crate::by_group::{GroupStart, Held, apart, held, starts_of};
 use crate::data::{Table, select};
 use crate::evaluate::Work;
-use crate::grouped::{GroupStart, Held, apart, held, starts_of};
 use crate::groups::{groups, warn_left_out, without_group};
 use crate::layout::{Block, Layout};
 use crate::loss::{Loss, Noise};

@@ -1,8 +1,8 @@
 //! What came out of a fit.
 
+use crate::by_group::Held;
 use crate::choice::{Choice, decided_only, selection_loss};
 use crate::fit::FitOptions;
-use crate::grouped::Held;
 use crate::member::Member;
 use crate::population::Population;
 use crate::problem::{Problem, Rows};
