@@ -73,6 +73,16 @@ def test_a_program_without_a_schema_and_frames():
     assert w.names == ["b", "w.0", "w.1"]
 
 
+def test_a_parameter_that_could_differ_by_group_may_be_shared():
+    m = Model("(params (a positive 1.0 (per site)) (b positive 0.5 (per site))) (* a (exp (- (* b t))))")
+    t = np.tile(np.linspace(0.0, 3.0, 12), 2)
+    site = np.repeat(["north", "south"], 12)
+    a = np.where(site == "north", 2.0, 3.0)
+    fit = m.fit({"t": t, "site": site, "y": a * np.exp(-0.5 * t)}, target="y", only=["a"])
+    rows = {"t": np.array([1.0, 1.0]), "site": np.array(["north", "south"])}
+    assert fit.predict(rows) == pytest.approx(np.array([2.0, 3.0]) * np.exp(-0.5))
+
+
 def test_groups_and_objectives():
     site = np.repeat(["p", "q"], 30)
     t = np.tile(np.linspace(0.0, 3.0, 30), 2)

@@ -123,11 +123,10 @@ class Fit:
 
     def _theta(self, group: int) -> npt.NDArray[np.float64]:
         values: Dict[str, Any] = {}
-        groups = self.data["data"]["groups"]
         for p in self.model.parameters:
-            found = self._by_parameter[p.name]
-            if p.per is not None and groups:
-                count = len(found) // len(groups)
+            found, count = self._by_parameter[p.name], np.size(p.start)
+            # What all groups share is there once, also if it could differ.
+            if len(found) > count:
                 found = found[group * count : (group + 1) * count]
             values[p.name] = np.reshape(found, np.shape(p.start))
         return self.model.flat(values)
