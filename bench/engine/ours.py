@@ -10,8 +10,16 @@ class Ours:
     """Our side, with options that hold for all cases."""
 
     def __init__(self, runner, models, folder, **options):
-        self.models, self.folder, self.options = models, folder, options
+        self.runner, self.models, self.folder, self.options = runner, models, folder, options
         self.process = subprocess.Popen([runner], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def anew(self):
+        """The same in a new process, with its stack and its lists in other places."""
+        return Ours(self.runner, self.models, self.folder, **self.options)
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
 
     def ask(self, request):
         self.process.stdin.write(json.dumps(request) + "\n")

@@ -110,7 +110,7 @@ impl<'a> Line<'a> {
         self.made[v.0 as usize] != DONE
     }
 
-    fn is_done(&self, i: u32) -> bool {
+    pub fn is_done(&self, i: u32) -> bool {
         self.waits[i as usize] == DONE
     }
 

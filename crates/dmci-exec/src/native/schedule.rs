@@ -51,6 +51,10 @@ pub(super) fn scheduled(
         let rank = |&i: &u32| (fits(i), Reverse(start(i).saturating_sub(now)), chains[i as usize], Reverse(i));
         let Some(best) = (0..ready.len()).max_by_key(|&k| rank(&ready[k])) else { return order };
         let i = ready.swap_remove(best);
+        // What waited for an instruction in two ways was found ready twice.
+        if line.is_done(i) {
+            continue;
+        }
         let Instruction { action, result, .. } = instructions[i as usize];
         dying(i).for_each(|v| held[kind(v)] -= 1);
         let begins = start(i).max(now);
