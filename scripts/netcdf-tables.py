@@ -1,4 +1,4 @@
-"""Writes the files of crates/dmci-fit/tests/netcdf: run with netCDF4 (the reference library) and the folder as argument."""
+"""Writes the files of crates/dmci-table/tests/netcdf: run with netCDF4 (the reference library) and the folder as argument."""
 
 import sys
 from pathlib import Path

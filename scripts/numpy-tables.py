@@ -1,4 +1,4 @@
-"""Writes the files of crates/dmci-fit/tests/numpy: run with NumPy and the folder as argument."""
+"""Writes the files of crates/dmci-table/tests/numpy: run with NumPy and the folder as argument."""
 
 import sys
 from pathlib import Path

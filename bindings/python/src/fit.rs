@@ -1,6 +1,6 @@
 //! Fits: they run on a thread of their own, so that anybody may wait, look, or stop them.
 
-use crate::data::{bindings, to_datum};
+use dmci_table::{bindings, to_datum};
 use crate::errors::of_report;
 use crate::options::Options;
 use dmci::{Cancel, Column, Datum, Diagnostic, Program, Report, RunOptions};
@@ -73,7 +73,7 @@ fn table_column(name: String, values: &Bound<'_, PyAny>) -> PyResult<TableColumn
         let integers = integers.try_readonly()?;
         Column::Data(integers.as_array().iter().map(|&i| Datum::Integer(i)).collect())
     } else if let Ok(array) = values.cast::<PyUntypedArray>() {
-        Column::Reals(crate::data::reals(array)?)
+        Column::Reals(dmci_table::reals(array)?)
     } else {
         let list = values.cast::<PyList>()?;
         Column::Data(list.iter().map(|item| to_datum(&item)).collect::<PyResult<_>>()?)
@@ -333,7 +333,7 @@ impl Fitting {
         };
         let problem = &*self.problem;
         let json = dmci_fit::to_json(problem, &self.options, &fit).to_string();
-        let picture = dmci_fit::plot::Picture::of(problem, &fit, None).map(|p| dmci_fit::plot::svg(&p));
+        let picture = dmci_fit::picture(problem, &fit, None).map(|p| dmci_plot::svg(&p));
         let predictions = [&fit.predictions, &fit.held_out_predictions].map(|list| PyArray1::from_slice(py, list));
         let rows = [&problem.training, &problem.held_out].map(|rows| rows.indices.clone());
         let program = dmci_fit::with_starts(problem, &fit).unwrap_or_default();

@@ -13,8 +13,8 @@ use crate::{files, options, output};
 use checkpoint::Keeper;
 use dmci::{Diagnostic, Program, Report, RunOptions};
 use dmci_fit::literals::{Literal, literals, parametrised, written_back};
-use dmci_fit::plot::{Picture, chart, png, svg};
 use dmci_fit::{Fit, Problem, ProblemOptions};
+use dmci_plot::{chart, png, svg};
 use progress::Meter;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -49,7 +49,7 @@ fn run(args: &Arguments) -> Result<u8, Report> {
         intervals(args, &problem, &mut fit, &run)?;
     }
     let json = dmci_fit::to_json(&problem, &fit_options, &fit);
-    let picture = Picture::of(&problem, &fit, args.x.as_deref())?;
+    let picture = dmci_fit::picture(&problem, &fit, args.x.as_deref())?;
     if args.json {
         output::print_json(&json);
     } else {

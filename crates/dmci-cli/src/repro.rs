@@ -3,10 +3,10 @@
 use crate::args::repro::Repro;
 use crate::{files, output};
 use dmci::{Diagnostic, Report};
-use dmci_fit::hash::{Hash, of_text};
 use dmci_repro::record::{Entry, Manifest, Provenance, Record, VERSION};
 use dmci_repro::table::Verdict;
 use dmci_repro::{EXPERIMENTS, Host, Outcome, Settings};
+use dmci_table::hash::{Hash, of_text};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 

@@ -4,7 +4,7 @@ use crate::args::sample::Sample as Arguments;
 use crate::fit::problem_of;
 use crate::{files, options, output};
 use dmci::{Datum, Diagnostic, Report};
-use dmci_fit::plot::digits;
+use dmci_plot::digits;
 use dmci_sample::{SampleOptions, Samples, Summary, sample as draw};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;

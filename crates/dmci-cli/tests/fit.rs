@@ -242,7 +242,7 @@ fn an_interrupt_leaves_a_readable_result_at_any_moment() {
     let short = dmci(&[&args[..], &["--epochs", "1", "--quiet"]].concat(), "", space.path());
     assert_eq!(short.code, 0, "{}", short.stderr);
     let beginning = began.elapsed();
-    let mut stream = dmci_fit::random::Stream::new(3, 5);
+    let mut stream = dmci_stats::random::Stream::new(3, 5);
     let interrupts = if std::env::var_os("DMCI_LONG").is_some() { 50 } else { 6 };
     let mut interrupted = 0;
     for _ in 0..interrupts {
@@ -518,7 +518,7 @@ fn a_fit_that_is_killed_goes_on_to_the_same_bits() {
     let time = start.elapsed();
     let resume = ["--checkpoint", "state", "--resume", "--out", "resumed.json"];
     let mut killed = 0;
-    let mut stream = dmci_fit::random::Stream::new(7, 7);
+    let mut stream = dmci_stats::random::Stream::new(7, 7);
     for _ in 0..kills {
         let mut child = command(&[&base[..], &more, &resume].concat(), space.path()).spawn().unwrap();
         // Somewhere in what is left, so that most are still running.

@@ -2,7 +2,7 @@
 //! statements, and tail calls are the ends of blocks.
 
 use crate::core::{Core, Expr, ExprId, LambdaId, Var, VarInfo};
-use dmci_data::{Heap, SpanId, Symbol, Value};
+use dmci_value::{Heap, SpanId, Symbol, Value};
 use std::fmt::Write;
 
 /// An operand.

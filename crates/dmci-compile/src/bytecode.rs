@@ -1,7 +1,7 @@
 //! Bytecode: what the VM runs. Registers are slots of a frame; a call's window of header, procedure
 //! and arguments is laid out in the caller's frame, so that entering a procedure moves nothing.
 
-use dmci_data::SpanId;
+use dmci_value::SpanId;
 use std::fmt::Write;
 
 /// A register of the current frame.

@@ -9,7 +9,7 @@ use crate::constant::Constant;
 use crate::graph::{End, Function, Graph, LabelId, Loop, Node, NodeId, Op, Region};
 use crate::liveness::{Liveness, analyze};
 use crate::primitives::PrimitiveSet;
-use dmci_data::{Diagnostic, Error, SpanId};
+use dmci_value::{Diagnostic, Error, SpanId};
 use rustc_hash::FxHashMap;
 
 mod operations;

@@ -1,6 +1,6 @@
 //! Constants of compiled code: data without a heap, so that code can be stored and shared.
 
-use dmci_data::{Heap, Kind, SpanId, Value, num};
+use dmci_value::{Heap, Kind, SpanId, Value, num};
 
 /// A constant.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 
 use crate::anf::{Anf, Atom, Block, End, Rhs, Stmt};
 use crate::core::{LambdaId, Var};
-use dmci_data::SpanId;
+use dmci_value::SpanId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How a group of procedures is entered from outside.

@@ -3,7 +3,7 @@
 //! Nodes live in one vector, so a tree of any depth is dropped without recursion; chains of
 //! `let` bodies (a `let*` of thousands of bindings) are parsed in a loop.
 
-use dmci_data::{Diagnostic, Error, Heap, SpanId, Symbol, Value};
+use dmci_value::{Diagnostic, Error, Heap, SpanId, Symbol, Value};
 use rustc_hash::FxHashMap;
 
 /// A local variable, unique in its program.

@@ -2,7 +2,7 @@
 //! loops and their exits are labels inside a function.
 
 use crate::constant::Constant;
-use dmci_data::{PairSpan, SpanId};
+use dmci_value::{PairSpan, SpanId};
 use std::fmt::Write;
 
 /// A node, unique in its function.

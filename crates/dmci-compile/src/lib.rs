@@ -16,7 +16,7 @@ pub mod ncg;
 pub mod primitives;
 pub mod verify;
 
-use dmci_data::{Error, Heap, Value};
+use dmci_value::{Error, Heap, Value};
 use graph::Graph;
 
 /// Compiles the core forms of a program.

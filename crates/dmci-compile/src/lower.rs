@@ -7,7 +7,7 @@ use crate::contify::{self, Entry, Loops};
 use crate::core::{LambdaId, Var};
 use crate::graph::{End, Function, GlobalName, Graph, Label, LabelId, Loop, Node, NodeId, Op, Region, Type};
 use crate::primitives::PrimitiveSet;
-use dmci_data::{Diagnostic, Error, Heap, PairSpan, SpanId, Symbol, Value};
+use dmci_value::{Diagnostic, Error, Heap, PairSpan, SpanId, Symbol, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What the compiler may assume of the names in a program.

@@ -9,7 +9,7 @@ use crate::graph::Graph;
 use crate::primitives::PrimitiveSet;
 use crate::verify;
 use codec::{Reader, Writer};
-use dmci_data::{Diagnostic, Error};
+use dmci_value::{Diagnostic, Error};
 
 const MAGIC: &[u8; 8] = b"DMCI-NCG";
 /// The version of the format.

@@ -221,7 +221,7 @@ impl Checker<'_> {
 mod tests {
     use super::*;
     use crate::graph::Type;
-    use dmci_data::SpanId;
+    use dmci_value::SpanId;
 
     fn node(id: u32, op: Op, inputs: &[u32]) -> Node {
         let inputs = inputs.iter().map(|&i| NodeId(i)).collect();

@@ -6,8 +6,8 @@
 //! ```
 
 use dmci::{Column, Datum, Interpreter, Model, ModelOptions, Program, RunOptions, Want};
-use dmci_fit::random::Stream;
 use dmci_fit::{AdamOptions, Budget, Member, Optimizer, Population, Problem, ProblemOptions, Table};
+use dmci_stats::random::Stream;
 use std::time::Instant;
 
 const LEARNED: [&str; 15] = [

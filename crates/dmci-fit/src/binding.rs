@@ -1,6 +1,5 @@
 //! From names to numbers: parameters from the schema, inputs and target from the table.
 
-use crate::data::{Table, TableColumn};
 use crate::groups::left_out;
 use crate::layout::Layout;
 use crate::loss::{Loss, Noise};
@@ -10,6 +9,7 @@ use dmci::{
     Column, Datum, Diagnostic, Interpreter, Mode, Names, Parameter, ParameterKind, Program, Report, RunOptions, Schema,
     Shape,
 };
+use dmci_table::{Table, TableColumn};
 
 /// The columns that a fit needs.
 pub struct Bound {

@@ -1,10 +1,10 @@
 //! Whether a search can start: every row has a finite prediction with finite derivatives, and so has the loss.
 
-use crate::data::select;
 use crate::evaluate::interruption;
 use crate::loss::Loss;
 use crate::problem::Problem;
 use dmci::{Batch, Column, Diagnostic, Report, Want};
+use dmci_table::select;
 
 const START_HELP: &str = "start elsewhere: change the starts in (params ...), or give others with --set";
 

@@ -1,6 +1,5 @@
 //! Losses of many points in one call of the model, with gradients, residuals and Jacobians.
 
-use crate::data::select;
 use crate::loss::{Loss, Measured, Term};
 use crate::points::{Asked, Points};
 use crate::prior::Density;
@@ -10,6 +9,7 @@ use crate::sums::{sum_chosen, sum_gradients, sum_terms};
 use dmci::{Batch, Column, Failure, Report, Want};
 use dmci_exec::sum_rows;
 use dmci_ops::real::sqrt;
+use dmci_table::select;
 use rayon::prelude::*;
 
 /// Values and derivatives that are held at a time, for all lanes.

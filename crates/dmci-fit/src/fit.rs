@@ -248,7 +248,7 @@ impl Plan<'_> {
         let Plan { problem, options, choice, .. } = self;
         let text = format!(
             "{} {} {:?} {:?} {} {:?} {:?} {:?}",
-            crate::hash::of_text(&problem.program.text),
+            dmci_table::hash::of_text(&problem.program.text),
             problem.fingerprint(),
             choice.stages,
             options.budget,
@@ -257,7 +257,7 @@ impl Plan<'_> {
             problem.loss,
             problem.start(),
         );
-        crate::hash::of_text(&text)
+        dmci_table::hash::of_text(&text)
     }
 }
 

@@ -1,8 +1,8 @@
 //! The groups that rows belong to, and the rows that are left out because something is missing.
 
 use crate::binding::find_column;
-use crate::data::Table;
 use dmci::{Diagnostic, Parameter, Program, Report};
+use dmci_table::Table;
 
 /// The number of the group of a row that has none, because that is missing.
 pub const NO_GROUP: usize = usize::MAX;

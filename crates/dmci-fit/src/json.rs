@@ -22,7 +22,7 @@ pub fn to_json(problem: &Problem, options: &FitOptions, fit: &Fit) -> Json {
         "engine": {"version": env!("CARGO_PKG_VERSION"), "hash": engine_hash()},
         "program": {
             "file": &*problem.program.name,
-            "hash": crate::hash::of_text(&problem.program.text),
+            "hash": dmci_table::hash::of_text(&problem.program.text),
             "text": &*problem.program.text,
         },
         "data": {
@@ -70,7 +70,7 @@ pub fn to_json(problem: &Problem, options: &FitOptions, fit: &Fit) -> Json {
 
 /// A hash of the evaluator and the library that ran the program.
 fn engine_hash() -> String {
-    let mut hash = crate::hash::Hash::default();
+    let mut hash = dmci_table::hash::Hash::default();
     hash.add(env!("CARGO_PKG_VERSION").as_bytes());
     hash.add(dmci::system::evaluator_ncg());
     hash.digits()

@@ -2,9 +2,9 @@
 //! best point, counts, and stops the search when something is used up.
 
 use crate::points::{Asked, Points};
-use crate::random::Stream;
 use crate::search::{Evaluation, Optimizer, Search, Searching, Start, Stop};
 use crate::starts::{offset, spread};
+use dmci_stats::random::Stream;
 use serde::{Deserialize, Serialize};
 
 /// When a restart ends, whatever its search thinks.

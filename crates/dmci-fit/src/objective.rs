@@ -3,14 +3,14 @@
 
 use crate::binding::{bind_series, check_aside, check_program, parameters, priors};
 use crate::by_group::{Held, apart, held, starts_of};
-use crate::data::Table;
 use crate::groups::{groups, warn_left_out, without_group};
 use crate::layout::Layout;
 use crate::loss::{Loss, Noise};
 use crate::problem::{Problem, ProblemOptions, Rows, chosen_time, groups_of};
-use crate::split::{Holdout, none_left};
 use crate::transform::Transform;
 use dmci::{Column, Datum, Diagnostic, Interpreter, Model, ModelOptions, Names, Parameter, Program, Report, Shape};
+use dmci_table::Table;
+use dmci_table::{Holdout, none_left};
 use std::sync::Mutex;
 
 /// The rows of each group, and what the program saw of them.
@@ -51,7 +51,7 @@ fn with_loss(program: &Program, names: &Names) -> Program {
 
 /// A column of some rows as one datum: a tensor of numbers, or a list of texts.
 fn array(column: &Column, rows: &[usize]) -> Datum {
-    match crate::data::reals(column) {
+    match dmci_table::reals(column) {
         Ok(numbers) => Datum::Tensor(Shape::Vector(rows.len() as u32), rows.iter().map(|&r| numbers[r]).collect()),
         Err(_) => Datum::list(rows.iter().map(|&r| column.row(r)).collect()),
     }

@@ -5,7 +5,6 @@ use crate::binding::{
     parameters, priors, with_procedure,
 };
 use crate::by_group::{GroupStart, Held, apart, held, starts_of};
-use crate::data::{Table, select};
 use crate::evaluate::Work;
 use crate::groups::{groups, warn_left_out, without_group};
 use crate::layout::{Block, Layout};
@@ -13,11 +12,12 @@ use crate::loss::{Loss, Noise};
 use crate::objective::Series;
 use crate::prior::Density;
 use crate::remembered::Remembered;
-use crate::split::{Holdout, split};
 use crate::transform::Transform;
 use dmci::{
     Cancel, Column, Diagnostic, Limits, Model, ModelOptions, Parameter, ParameterKind, Program, Report, RunOptions,
 };
+use dmci_table::{Holdout, split};
+use dmci_table::{Table, select};
 use std::sync::Mutex;
 use std::time::Duration;
 

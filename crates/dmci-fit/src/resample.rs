@@ -1,15 +1,15 @@
 //! Intervals that cost fits of their own: by the profile of the likelihood, and by fits to resampled rows.
 
-use crate::distribution::{normal_quantile, student_quantile};
 use crate::member::{Budget, Member};
 use crate::points::{Asked, Points};
 use crate::problem::{Problem, Rows};
-use crate::random::Stream;
 use crate::result::Fit;
 use crate::search::{Evaluation, LbfgsOptions, LevenbergOptions, Need, Optimizer};
 use crate::uncertainty::Verdict;
 use dmci::{Diagnostic, Report};
 use dmci_ops::real::sqrt;
+use dmci_stats::distribution::{normal_quantile, student_quantile};
+use dmci_stats::random::Stream;
 
 /// How the intervals of a fit were found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

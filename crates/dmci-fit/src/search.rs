@@ -23,7 +23,7 @@ pub use levenberg::LevenbergOptions;
 pub use sampling::SamplingOptions;
 
 use crate::points::{Asked, Points};
-use crate::random::Stream;
+use dmci_stats::random::Stream;
 use serde::{Deserialize, Serialize};
 
 /// What a search must know about a point.

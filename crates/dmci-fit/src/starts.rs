@@ -1,6 +1,6 @@
 //! Where the restarts of a fit start.
 
-use crate::random::Stream;
+use dmci_stats::random::Stream;
 
 /// How far other points may lie from a start, in each direction of raw space: raw numbers of order 1
 /// are spread by 1; large ones, of parameters without a scale, in proportion.

@@ -84,7 +84,7 @@ fn used(rows: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Stream;
+    use dmci_stats::random::Stream;
 
     #[test]
     fn all_derivatives_at_once_are_each_alone() {

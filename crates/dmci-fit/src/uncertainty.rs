@@ -6,13 +6,13 @@
 //! carried over by the slopes of the transforms, intervals by the transforms themselves, so that no
 //! interval leaves the bounds of its parameter.
 
-use crate::distribution::{normal_quantile, student_quantile};
-use crate::linear::{Factored, column_lengths, eigen};
 use crate::problem::Problem;
 use crate::search::Evaluation;
 use crate::second::curvature;
 use dmci::Report;
 use dmci_ops::real::sqrt;
+use dmci_stats::distribution::{normal_quantile, student_quantile};
+use dmci_stats::linear::{Factored, column_lengths, eigen};
 
 /// Whether data determine a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

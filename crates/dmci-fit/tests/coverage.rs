@@ -8,8 +8,8 @@
 #![allow(clippy::unwrap_used)]
 
 use dmci::Program;
-use dmci_fit::random::Stream;
 use dmci_fit::{FitOptions, Loss, Problem, ProblemOptions, Table, fit};
+use dmci_stats::random::Stream;
 use std::ops::ControlFlow;
 
 const TABLES: u64 = 600;

@@ -495,7 +495,7 @@ fn walk(groups: usize) -> String {
     for group in 0..groups {
         let (mut state, mut seed) = (0.0, 11 + group as u64);
         let mut draw = || {
-            dmci_fit::random::Stream::new(
+            dmci_stats::random::Stream::new(
                 {
                     seed += 1;
                     seed

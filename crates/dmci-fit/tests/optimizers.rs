@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use dmci_fit::random::Stream;
 use dmci_fit::{Budget, Evaluation, Member, Optimizer, Points};
+use dmci_stats::random::Stream;
 use std::f64::consts::{E, PI};
 
 /// Residuals with their Jacobian, row by row; or a loss alone, with its gradient.

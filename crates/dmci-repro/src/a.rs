@@ -95,7 +95,7 @@ impl Experiment for A {
         show::claims(self)
     }
 
-    fn figures(&self) -> Vec<crate::figure::Figure> {
+    fn figures(&self) -> Vec<dmci_plot::figure::Figure> {
         show::figures(self)
     }
 
@@ -106,5 +106,5 @@ impl Experiment for A {
 
 /// The hashes of the programs of some tasks.
 pub fn hashes<'a>(tasks: impl Iterator<Item = &'a Task>) -> Vec<(String, String)> {
-    tasks.map(|t| (format!("program {}", t.id), dmci_fit::hash::of_text(t.source))).collect()
+    tasks.map(|t| (format!("program {}", t.id), dmci_table::hash::of_text(t.source))).collect()
 }

@@ -3,11 +3,11 @@
 
 mod genetic;
 
-use crate::figure::{Figure, Line};
 use crate::numbers::{Rate, Real, mean, seconds, short, times};
 use crate::table::{Claim, Table};
 use crate::{Experiment, Host, Settings};
 use dmci::{Mode, Report};
+use dmci_plot::figure::{Figure, Line};
 use serde::{Deserialize, Serialize};
 
 /// One search of one arm.
@@ -143,6 +143,6 @@ impl Experiment for D {
     }
 
     fn hashes() -> Vec<(String, String)> {
-        vec![("target".into(), dmci_fit::hash::of_text("2 sin(3 x) + 0.5 x x"))]
+        vec![("target".into(), dmci_table::hash::of_text("2 sin(3 x) + 0.5 x x"))]
     }
 }

@@ -4,11 +4,11 @@
 mod gradient;
 mod space;
 
-use crate::figure::{Figure, Line};
 use crate::numbers::{Rate, Real, mean, seconds, short};
 use crate::table::{Claim, Table};
 use crate::{Experiment, Host, Settings};
 use dmci::Report;
+use dmci_plot::figure::{Figure, Line};
 use gradient::{PAPER, Search, Variant};
 use serde::{Deserialize, Serialize};
 use space::{Answer, Samples, Task, all, best, deep_tasks, draw, evolve, samples, score, tasks};
@@ -335,6 +335,6 @@ impl Experiment for E {
     }
 
     fn hashes() -> Vec<(String, String)> {
-        vec![("template".into(), dmci_fit::hash::of_text(&gradient::program(2)))]
+        vec![("template".into(), dmci_table::hash::of_text(&gradient::program(2)))]
     }
 }

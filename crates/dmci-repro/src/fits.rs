@@ -161,15 +161,15 @@ impl Experiment for B {
         show::claims(&self.0, "B", &task::B, &paper::B)
     }
 
-    fn figures(&self) -> Vec<crate::figure::Figure> {
+    fn figures(&self) -> Vec<dmci_plot::figure::Figure> {
         vec![show::losses(&self.0, "b", &task::B)]
     }
 
     fn hashes() -> Vec<(String, String)> {
         let mut all = crate::a::hashes(task::B.iter());
-        let style = |(id, text): &(&str, &str)| (format!("style {id}"), dmci_fit::hash::of_text(text));
+        let style = |(id, text): &(&str, &str)| (format!("style {id}"), dmci_table::hash::of_text(text));
         all.extend(STYLES.iter().map(style));
-        all.push(("network".into(), dmci_fit::hash::of_text(network::PROGRAM)));
+        all.push(("network".into(), dmci_table::hash::of_text(network::PROGRAM)));
         all
     }
 }
@@ -183,7 +183,7 @@ impl Experiment for C {
         show::claims(&self.0, "C", &task::C, &paper::C)
     }
 
-    fn figures(&self) -> Vec<crate::figure::Figure> {
+    fn figures(&self) -> Vec<dmci_plot::figure::Figure> {
         let mut all = vec![show::losses(&self.0, "c", &task::C)];
         all.extend(show::curves(&self.0));
         all
@@ -191,7 +191,7 @@ impl Experiment for C {
 
     fn hashes() -> Vec<(String, String)> {
         let mut all = crate::a::hashes(task::C.iter());
-        all.push(("network".into(), dmci_fit::hash::of_text(network::PROGRAM)));
+        all.push(("network".into(), dmci_table::hash::of_text(network::PROGRAM)));
         all
     }
 }

@@ -2,7 +2,6 @@
 //! composite runs?
 
 use crate::descent::Descent;
-use crate::figure::{Figure, Line};
 use crate::numbers::{Real, mean, seconds, short};
 use crate::predict::{Engine, options};
 use crate::table::{Claim, Table};
@@ -13,6 +12,7 @@ use crate::{Experiment, Host, Settings};
 use dmci::{Bindings, Datum, GradOptions, Interpreter, Mode, Program, Report, RunOptions};
 use dmci_fit::{FitOptions, Method, Problem, ProblemOptions, Table as Data, fit};
 use dmci_ops::real::{exp, sin};
+use dmci_plot::figure::{Figure, Line};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
@@ -292,6 +292,6 @@ impl Experiment for G {
     }
 
     fn hashes() -> Vec<(String, String)> {
-        MODULES.iter().map(|(name, text)| (format!("module {name}"), dmci_fit::hash::of_text(text))).collect()
+        MODULES.iter().map(|(name, text)| (format!("module {name}"), dmci_table::hash::of_text(text))).collect()
     }
 }

@@ -46,15 +46,15 @@ impl Experiment for H {
         show::claims(self)
     }
 
-    fn figures(&self) -> Vec<crate::figure::Figure> {
+    fn figures(&self) -> Vec<dmci_plot::figure::Figure> {
         show::figures(self)
     }
 
     fn hashes() -> Vec<(String, String)> {
         let mut all = crate::a::hashes(small::tasks().iter());
-        all.push(("program DiffESM-S".into(), dmci_fit::hash::of_text(large::EARTH)));
-        all.push(("program DiffSoc-S".into(), dmci_fit::hash::of_text(large::SOCIETY)));
-        all.push(("program GPP".into(), dmci_fit::hash::of_text(small::GPP)));
+        all.push(("program DiffESM-S".into(), dmci_table::hash::of_text(large::EARTH)));
+        all.push(("program DiffSoc-S".into(), dmci_table::hash::of_text(large::SOCIETY)));
+        all.push(("program GPP".into(), dmci_table::hash::of_text(small::GPP)));
         all
     }
 }

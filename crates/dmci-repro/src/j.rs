@@ -143,12 +143,12 @@ impl Experiment for J {
         show::claims(self)
     }
 
-    fn figures(&self) -> Vec<crate::figure::Figure> {
+    fn figures(&self) -> Vec<dmci_plot::figure::Figure> {
         show::figures(self)
     }
 
     fn hashes() -> Vec<(String, String)> {
-        let mut hash = dmci_fit::hash::Hash::default();
+        let mut hash = dmci_table::hash::Hash::default();
         for recursive in [false, true] {
             generate(100, recursive, 0).iter().for_each(|p| hash.add(p.scheme(&p.truth).as_bytes()));
         }

@@ -8,7 +8,6 @@ pub mod adam;
 pub mod d;
 pub mod descent;
 pub mod e;
-pub mod figure;
 pub mod fits;
 pub mod g;
 pub mod h;
@@ -26,7 +25,7 @@ pub mod torch;
 pub mod train;
 
 use dmci::Report;
-use figure::Figure;
+use dmci_plot::figure::Figure;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,7 +1,6 @@
 //! Beyond the paper: misspecification. Models of B and C are fitted to noisy data of their neighbours. Does a fit show
 //! that its model is wrong, and does a criterion choose the right one?
 
-use crate::figure::Figure;
 use crate::numbers::{Rate, Real, mean, short};
 use crate::predict::{Engine, Predict, Predictions, options};
 use crate::table::{Claim, Table};
@@ -11,6 +10,7 @@ use crate::{Experiment, Host, Settings};
 use dmci::{Mode, Program, Report};
 use dmci_fit::{FitOptions, Problem, ProblemOptions, Table as Data, fit};
 use dmci_ops::real::sqrt;
+use dmci_plot::figure::Figure;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 

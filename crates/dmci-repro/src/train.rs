@@ -3,7 +3,7 @@
 use crate::adam::{TorchAdam, fit};
 use crate::predict::{Predict, Predictions};
 use dmci::Report;
-use dmci_fit::hash::Hash;
+use dmci_table::hash::Hash;
 
 /// How long to train.
 #[derive(Clone, Copy, Debug)]

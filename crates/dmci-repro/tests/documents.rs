@@ -121,7 +121,7 @@ fn renew() {
         (record.tables, record.claims) = (outcome.tables, outcome.claims);
         let text = serde_json::to_string(&record).unwrap() + "\n";
         std::fs::write(folder.join(&entry.path), &text).unwrap();
-        entry.hash = dmci_fit::hash::of_text(&text);
+        entry.hash = dmci_table::hash::of_text(&text);
         entry.tables = record.tables.iter().map(|t| t.id.clone()).collect();
         entry.figures = outcome.figures.iter().map(|f| f.id.clone()).collect();
     }

@@ -99,7 +99,7 @@ pub fn effective_size(chains: &[Vec<f64>]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dmci_fit::random::Stream;
+    use dmci_stats::random::Stream;
 
     #[test]
     fn independent_draws_count_fully_and_correlated_ones_less() {

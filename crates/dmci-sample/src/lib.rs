@@ -12,8 +12,8 @@ mod posterior;
 pub use diagnostics::{Summary, effective_size, split_r_hat};
 
 use dmci::{Diagnostic, Report};
-use dmci_fit::random::Stream;
 use dmci_fit::{Need, Problem};
+use dmci_stats::random::Stream;
 use nuts_rs::rand::SeedableRng;
 use nuts_rs::rand::rngs::ChaCha8Rng;
 use nuts_rs::{Chain, CpuMath, DiagNutsSettings, Settings};

@@ -1,6 +1,6 @@
 //! Drawing diagnostics: for people a picture of the source, for programs JSON.
 
-use dmci_data::{Diagnostic, Label, Severity, Source, Sources, Span};
+use dmci_value::{Diagnostic, Label, Severity, Source, Sources, Span};
 use std::fmt::Write;
 
 /// Lines wider than this are cut around the place.
@@ -278,7 +278,7 @@ pub fn json_string(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dmci_data::Origin;
+    use dmci_value::Origin;
 
     fn setup(text: &str) -> (Sources, impl Fn(usize, usize) -> Span + use<>) {
         let mut sources = Sources::default();
@@ -350,7 +350,7 @@ error[E0201]: malformed
                 to_json(&sources, &error);
             }
         }
-        let nowhere = Diagnostic::error("E0301", "m").at(Span::new(dmci_data::SourceId(9), 0, 1));
+        let nowhere = Diagnostic::error("E0301", "m").at(Span::new(dmci_value::SourceId(9), 0, 1));
         assert_eq!(render(&Sources::default(), &nowhere, false), "error[E0301]: m\n");
     }
 

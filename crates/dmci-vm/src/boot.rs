@@ -9,9 +9,9 @@ use dmci_compile::bytecode::{Code, Instr};
 use dmci_compile::graph::Graph;
 use dmci_compile::lower::Options;
 use dmci_compile::ncg::Unit;
-use dmci_data::{Diagnostic, Error, Heap, Origin, Symbol, Value};
 use dmci_syntax::expand::{SyntaxTable, expand_program, intern_keywords};
 use dmci_syntax::reader;
+use dmci_value::{Diagnostic, Error, Heap, Origin, Symbol, Value};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 

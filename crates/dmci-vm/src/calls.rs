@@ -6,7 +6,7 @@ use crate::machine::Vm;
 use crate::prims::{self, Control, arguments, wrong_arity};
 use crate::world::NAMED;
 use dmci_compile::bytecode::HEADER;
-use dmci_data::{Diagnostic, Error, Heap, Kind, Ref, SpanId, Value};
+use dmci_value::{Diagnostic, Error, Heap, Kind, Ref, SpanId, Value};
 
 /// What the machine does next.
 pub(crate) enum Step {

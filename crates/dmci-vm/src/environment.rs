@@ -1,8 +1,8 @@
 //! Global environments: names to cells. The system's is shared and fixed; every other one sees it
 //! through cells of its own, so that a program's definitions never reach the library.
 
-use dmci_data::{Heap, Symbol, Value};
 use dmci_syntax::expand::SyntaxTable;
+use dmci_value::{Heap, Symbol, Value};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 

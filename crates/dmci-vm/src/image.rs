@@ -2,8 +2,8 @@
 
 use crate::machine::LoadedCode;
 use dmci_compile::bytecode::ClosureSite;
-use dmci_data::{HeapImage, Symbol, Value};
 use dmci_syntax::expand::SyntaxTable;
+use dmci_value::{HeapImage, Symbol, Value};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 

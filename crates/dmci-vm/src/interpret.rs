@@ -12,7 +12,7 @@ use crate::machine::Vm;
 use crate::prims;
 use crate::traced;
 use dmci_compile::bytecode::{HEADER, Instr, Reg};
-use dmci_data::{Diagnostic, Error, Kind, Value, num};
+use dmci_value::{Diagnostic, Error, Kind, Value, num};
 
 impl Vm {
     /// Enters the procedure in the current frame with `n` arguments and runs until the stack is empty.

@@ -12,8 +12,8 @@ use crate::machine::Vm;
 use crate::traced::Explanation;
 use crate::world::NAMED;
 use dmci_compile::bytecode::Reg;
-use dmci_data::{Diagnostic, Error, Store, Value};
 use dmci_tape::NodeId;
+use dmci_value::{Diagnostic, Error, Store, Value};
 
 mod merge;
 
@@ -305,7 +305,7 @@ impl Vm {
     }
 
     /// What a procedure is known by: itself, or its code if that is the program's own.
-    pub(crate) fn procedure_identity(&mut self, r: dmci_data::Ref) -> u64 {
+    pub(crate) fn procedure_identity(&mut self, r: dmci_value::Ref) -> u64 {
         let code = self.world.heap.field(r, 0).packed_bits() & 0xFF_FFFF;
         let known = if self.codes[code as usize].user { 0 } else { self.world.heap.identity(r) };
         (known as u64) << 24 | code

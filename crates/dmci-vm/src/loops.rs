@@ -12,9 +12,9 @@ use crate::join::{Arms, End as ArmEnd, Entries, Outcome, Start, left_arm};
 use crate::machine::Vm;
 use crate::world::{NAMED, World};
 use dmci_compile::bytecode::Reg;
-use dmci_data::{Diagnostic, Error, SpanId, Value};
 use dmci_ops::Type;
 use dmci_tape::{LoopEnd, LoopKind, NewLoop, NodeId, Repeat, Round};
+use dmci_value::{Diagnostic, Error, SpanId, Value};
 use state::{End, Found, State};
 
 mod state;

@@ -9,8 +9,8 @@ use crate::traced::Choices;
 use crate::world::{Output, World};
 use dmci_compile::bytecode::{ClosureSite, Code, Instr};
 use dmci_compile::graph::Graph;
-use dmci_data::heap::Moment;
-use dmci_data::{Alarm, Diagnostic, Error, Heap, Kind, Origin, Place, SpanId, Value};
+use dmci_value::heap::Moment;
+use dmci_value::{Alarm, Diagnostic, Error, Heap, Kind, Origin, Place, SpanId, Value};
 use std::sync::Arc;
 use std::time::Instant;
 

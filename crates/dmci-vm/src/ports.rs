@@ -2,7 +2,7 @@
 //! any other. There are no files; the console port stands for the captured output.
 
 use crate::world::World;
-use dmci_data::{Diagnostic, Error, Heap, Kind, Ref, Value};
+use dmci_value::{Diagnostic, Error, Heap, Kind, Ref, Value};
 
 /// What a port is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,9 +25,9 @@ pub use texts::{Ending, LaneText, Piece};
 
 use crate::loops::HeadState;
 use crate::world::World;
-use dmci_data::{Diagnostic, Error, Heap, Kind, SpanId, Value, num};
 use dmci_ops::{Build, Op, Type};
 use dmci_tape::{LeafKind, NodeId, Recorder};
+use dmci_value::{Diagnostic, Error, Heap, Kind, SpanId, Value, num};
 use explain::Note;
 use rustc_hash::FxHashMap;
 

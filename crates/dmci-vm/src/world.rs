@@ -4,8 +4,8 @@
 use crate::environment::Environments;
 use crate::limits::{Cancel, Numerics};
 use crate::traced::{Choices, LaneText, Piece, Recording};
-use dmci_data::{Diagnostic, Error, Heap, Kind, Place, Value};
 use dmci_syntax::printer;
+use dmci_value::{Diagnostic, Error, Heap, Kind, Place, Value};
 use std::cell::RefCell;
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 //! what else of the data a recording depends on.
 
 use crate::datum::Datum;
-use dmci_data::{Kind, Shape, Value};
 use dmci_ops::INT_LIMIT;
 use dmci_tape::{LeafKind, NodeId};
+use dmci_value::{Kind, Shape, Value};
 use dmci_vm::World;
 use std::fmt::Write;
 

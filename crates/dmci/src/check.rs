@@ -5,8 +5,8 @@ use crate::program::Program;
 use crate::report::Report;
 use crate::suggest;
 use dmci_compile::core::{self, Core, Expr};
-use dmci_data::{Diagnostic, Heap, Origin, Place, Symbol};
 use dmci_syntax::expand::nesting_depth;
+use dmci_value::{Diagnostic, Heap, Origin, Place, Symbol};
 use dmci_vm::environment::{Environments, USER};
 use dmci_vm::{Vm, deep, prims};
 use rustc_hash::FxHashMap;
@@ -125,7 +125,7 @@ impl<'a> Names<'a> {
     }
 }
 
-fn at(heap: &Heap, error: dmci_data::Error, place: Place) -> Diagnostic {
+fn at(heap: &Heap, error: dmci_value::Error, place: Place) -> Diagnostic {
     match heap.span_of(place) {
         Some(span) => *error.at(span),
         None => *error,

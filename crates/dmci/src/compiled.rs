@@ -6,7 +6,7 @@ use crate::program::Program;
 use crate::report::Report;
 use dmci_compile::constant::Constant;
 use dmci_compile::ncg::{self, Unit};
-use dmci_data::{Diagnostic, Heap, Origin, PairSpan, SpanId, Value};
+use dmci_value::{Diagnostic, Heap, Origin, PairSpan, SpanId, Value};
 use dmci_vm::environment::USER;
 use dmci_vm::{Vm, prims};
 use rustc_hash::FxHashMap;
@@ -79,7 +79,7 @@ fn compile(vm: &mut Vm, program: &Program) -> Result<Unit, Vec<Diagnostic>> {
     let heap = &vm.world.heap;
     let core = core_with_places(heap, &expansion.forms, &mut graph.places);
     // Sources are numbered by the machine; in a file there is only one.
-    graph.places.iter_mut().for_each(|place| place.source = dmci_data::SourceId(0));
+    graph.places.iter_mut().for_each(|place| place.source = dmci_value::SourceId(0));
     Ok(Unit { name: program.name.to_string(), source: program.text.to_string(), core, graph })
 }
 

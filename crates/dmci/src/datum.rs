@@ -1,6 +1,6 @@
 //! Data outside a heap: what goes into programs and comes out of them.
 
-use dmci_data::{Heap, Kind, Shape, Value, num};
+use dmci_value::{Heap, Kind, Shape, Value, num};
 use serde_json::{Value as Json, json};
 
 /// A datum.

@@ -5,8 +5,8 @@ use crate::gradient::{self, GradOptions};
 use crate::interpreter::{Failure, Interpreter};
 use crate::program::Program;
 use crate::report::Report;
-use dmci_data::{Diagnostic, Heap, Sources, Span};
 use dmci_tape::Tape;
+use dmci_value::{Diagnostic, Heap, Sources, Span};
 use dmci_vm::traced::{Decided, Explanation};
 use serde_json::{Value as Json, json};
 

@@ -6,9 +6,9 @@ use crate::gradient::{self, GradOptions};
 use crate::interpreter::Interpreter;
 use crate::program::Program;
 use crate::report::Report;
-use dmci_data::{Diagnostic, Error, Heap, Span, SpanId};
 use dmci_ops::{Shape, Type};
 use dmci_tape::{Node, NodeId, Recorder};
+use dmci_value::{Diagnostic, Error, Heap, Span, SpanId};
 use dmci_vm::Vm;
 use dmci_vm::traced::procedure_name;
 

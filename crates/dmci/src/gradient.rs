@@ -7,8 +7,8 @@ use crate::interpreter::{self, Failure, Interpreter, RunOptions};
 use crate::program::Program;
 use crate::report::Report;
 use crate::schema::Schema;
-use dmci_data::{Diagnostic, Kind, Origin, Value};
 use dmci_tape::{LeafKind, NodeId, Tape, adjoints, gradient, tangents};
+use dmci_value::{Diagnostic, Kind, Origin, Value};
 use dmci_vm::{Vm, World};
 
 /// What to differentiate by.
@@ -149,7 +149,7 @@ fn finish(
         _ => value,
     };
     let plain = world.fit(world.plain(value));
-    let Some(number) = dmci_data::num::Number::of(&world.heap, plain) else {
+    let Some(number) = dmci_value::num::Number::of(&world.heap, plain) else {
         let shown = world.show(value);
         let message = format!("a gradient needs a program whose value is a number, got {shown}");
         return Err(vec![*Diagnostic::error("E0303", message).help("make a number the value of the last form")]);

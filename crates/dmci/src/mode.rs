@@ -1,6 +1,6 @@
 //! How a program is run.
 
-use dmci_data::{Diagnostic, Error};
+use dmci_value::{Diagnostic, Error};
 use std::fmt;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! What went wrong, with the texts it went wrong in.
 
-use dmci_data::{Diagnostic, Severity, SourceId, Sources, Span};
+use dmci_value::{Diagnostic, Severity, SourceId, Sources, Span};
 use std::fmt;
 
 /// Diagnostics together with the sources that their spans point into.

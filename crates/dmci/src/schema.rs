@@ -7,9 +7,9 @@ use crate::interpreter::{self, Interpreter, RunOptions, expand_in};
 use crate::program::Program;
 use crate::report::Report;
 use dmci_compile::core::{self, Core, Expr};
-use dmci_data::{Error, Heap, Origin, Shape, Sources, Span, Symbol, Value, num};
 use dmci_syntax::expand::nesting_depth;
 use dmci_syntax::expand::starts::{self, Structure};
+use dmci_value::{Error, Heap, Origin, Shape, Sources, Span, Symbol, Value, num};
 use dmci_vm::environment::USER;
 use dmci_vm::{Vm, deep};
 use rustc_hash::FxHashSet;
@@ -411,7 +411,7 @@ fn words(heap: &Heap, datum: Value, names: &mut FxHashSet<Symbol>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dmci_data::Diagnostic;
+    use dmci_value::Diagnostic;
 
     fn names(text: &str) -> Names {
         Interpreter::shared().names(&Program::new(text)).expect("it can be read")

@@ -6,9 +6,9 @@ use crate::program::Program;
 use crate::report::Report;
 use crate::suggest;
 use dmci_compile::lower::Options;
-use dmci_data::{Diagnostic, Origin, Symbol, Value};
 use dmci_syntax::expand::nesting_depth;
 use dmci_syntax::reader;
+use dmci_value::{Diagnostic, Origin, Symbol, Value};
 use dmci_vm::environment::USER;
 use dmci_vm::{Vm, deep, prims};
 

@@ -2,9 +2,9 @@
 
 use crate::datum::Datum;
 use crate::report::Report;
-use dmci_data::{Diagnostic, Error, Heap, Origin, SourceId, Sources, Span, Value};
 use dmci_syntax::expand::intern_keywords;
 use dmci_syntax::{printer, reader};
+use dmci_value::{Diagnostic, Error, Heap, Origin, SourceId, Sources, Span, Value};
 
 impl Datum {
     /// Reads a setting such as `x=1.5`, `names=(a b c)` or `greeting="hello"`: a name and one datum.

@@ -1,7 +1,7 @@
 //! Help for misspelt names.
 
 use crate::program::Program;
-use dmci_data::{Diagnostic, Symbol};
+use dmci_value::{Diagnostic, Symbol};
 use dmci_vm::Vm;
 
 /// Adds help to unbound variables: what is defined under a similar name, or what the name means in

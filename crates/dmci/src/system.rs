@@ -1,7 +1,7 @@
 //! The system: library and evaluator, compiled from `scheme/` when this crate is built.
 
 use dmci_compile::ncg;
-use dmci_data::Error;
+use dmci_value::Error;
 use dmci_vm::{Image, boot, prims};
 use std::time::{Duration, Instant};
 

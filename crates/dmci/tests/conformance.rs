@@ -8,7 +8,7 @@ mod common;
 
 use common::{options, root, run_with, summary};
 use dmci::{Datum, Mode};
-use dmci_data::{Heap, Origin, Value};
+use dmci_value::{Heap, Origin, Value};
 use std::fmt::Write as _;
 use std::fs;
 

@@ -3,7 +3,7 @@
 use crate::options;
 use dmci::{Column, Datum, Diagnostic, Names, Report, RunOptions};
 use dmci_fit::Table;
-use dmci_fit::data::select;
+use dmci_table::select;
 
 /// What the names of a program are bound to for rows of a table.
 pub struct Prepared {

@@ -1,7 +1,7 @@
 //! The line that shows how a fit is going, where somebody can see it.
 
 use dmci_fit::Progress;
-use dmci_fit::plot::digits;
+use dmci_plot::digits;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 

@@ -2,8 +2,8 @@
 
 use super::progress::time;
 use dmci::ParameterKind;
-use dmci_fit::plot::digits;
 use dmci_fit::{Direction, Fit, Intervals, Loss, Problem, Score, Stop, Verdict};
+use dmci_plot::digits;
 
 /// Numbers of a table beyond which it is cut.
 const MOST_NUMBERS: usize = 40;

@@ -1,7 +1,7 @@
 //! Instructions for the operations of single nodes, and comparisons fused with branches.
 
 use super::{ClosureSite, End, Generator, Instr, Lazy, Node, Op, Region};
-use dmci_data::Error;
+use dmci_value::Error;
 
 /// Primitives that have an instruction of their own (names without `%`).
 pub(crate) fn has_instruction(name: &str, n: usize) -> bool {

@@ -1,7 +1,7 @@
 //! Windows of calls: where operands must be when a call begins.
 
 use super::{Generator, HEADER, Instr, NodeId, Reg};
-use dmci_data::{Diagnostic, Error};
+use dmci_value::{Diagnostic, Error};
 
 impl Generator<'_> {
     /// The register in which a node would already be in place for the call that uses it.

@@ -2,7 +2,7 @@
 
 use super::malformed;
 use crate::constant::Constant;
-use dmci_data::{Error, SpanId};
+use dmci_value::{Error, SpanId};
 
 /// Constants nest at most this deep, as texts do.
 const MAX_NESTING: usize = 10_000;
@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
             0 => {
                 let n = self.int()?;
                 let i = (n >> 1) as i64 ^ -((n & 1) as i64);
-                if !(dmci_data::FIXNUM_MIN..=dmci_data::FIXNUM_MAX).contains(&i) {
+                if !(dmci_value::FIXNUM_MIN..=dmci_value::FIXNUM_MAX).contains(&i) {
                     return Err(malformed("a small integer is too large"));
                 }
                 Constant::Fixnum(i)

@@ -3,7 +3,7 @@
 use super::codec::{Reader, Writer};
 use super::malformed;
 use crate::graph::{End, Function, GlobalName, Graph, Label, LabelId, Loop, Node, NodeId, Op, Region, Type};
-use dmci_data::{Error, PairSpan, SourceId, SpanId};
+use dmci_value::{Error, PairSpan, SourceId, SpanId};
 
 /// Regions nest at most this deep.
 const MAX_NESTING: usize = 10_000;

@@ -1,9 +1,9 @@
 //! Adam (Kingma and Ba, 2015): steps scaled by running means of the gradient and of its square.
 
 use super::{Evaluation, Search, Start, Stop};
-use crate::linear::length;
 use crate::points::{Asked, Points};
 use dmci_ops::real::sqrt;
+use dmci_stats::linear::length;
 use serde::{Deserialize, Serialize};
 
 /// How Adam moves, and when it slows down.

@@ -2,10 +2,10 @@
 //! whose mean, width and shape follow the better half of each generation.
 
 use super::{Evaluation, Search, Start, Stop};
-use crate::linear::{eigen, length};
 use crate::points::{Asked, Points};
-use crate::random::Stream;
 use dmci_ops::real::{exp, log, sqrt};
+use dmci_stats::linear::{eigen, length};
+use dmci_stats::random::Stream;
 use serde::{Deserialize, Serialize};
 
 /// How the search begins and ends.

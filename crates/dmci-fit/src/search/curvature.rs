@@ -1,7 +1,7 @@
 //! How residuals bend, as far as one step has shown it: how their Jacobian changed along it.
 
 use super::Evaluation;
-use crate::linear::{Damped, Factored, Vector, dot, length, scaled};
+use dmci_stats::linear::{Damped, Factored, Vector, dot, length, scaled};
 use serde::{Deserialize, Serialize};
 use smallvec::smallvec;
 

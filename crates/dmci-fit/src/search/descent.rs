@@ -2,8 +2,8 @@
 //! step are one round of questions, and so are the lengths of a step that are tried.
 
 use super::{Evaluation, Search, Start, Stop, lowest};
-use crate::linear::length;
 use crate::points::{Asked, Points};
+use dmci_stats::linear::length;
 use serde::{Deserialize, Serialize};
 
 /// How differences and steps are made.

@@ -3,7 +3,7 @@
 
 use super::{Evaluation, Search, Start, Stop, lowest};
 use crate::points::{Asked, Points};
-use crate::random::Stream;
+use dmci_stats::random::Stream;
 use serde::{Deserialize, Serialize};
 
 /// How a generation is made.

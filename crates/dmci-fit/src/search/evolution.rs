@@ -4,7 +4,7 @@
 use super::differential::around;
 use super::{Evaluation, Search, Start, Stop};
 use crate::points::{Asked, Points};
-use crate::random::Stream;
+use dmci_stats::random::Stream;
 use serde::{Deserialize, Serialize};
 
 /// Sizes and widths; the defaults are the paper's.

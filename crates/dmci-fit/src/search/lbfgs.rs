@@ -2,9 +2,9 @@
 //! Hessian from the last gradients, with a line search for the strong Wolfe conditions.
 
 use super::{Evaluation, Search, Start, Stop};
-use crate::linear::{dot, length};
 use crate::points::{Asked, Points};
 use dmci_ops::real::sqrt;
+use dmci_stats::linear::{dot, length};
 use serde::{Deserialize, Serialize};
 
 /// How the search moves, and when it ends.

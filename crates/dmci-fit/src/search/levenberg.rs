@@ -4,9 +4,9 @@
 
 use super::curvature::Curvature;
 use super::{Evaluation, Search, Start, Stop};
-use crate::linear::{Damped, Factored, Vector, column_lengths, dot, length, scaled};
 use crate::points::{Asked, Points};
 use dmci_ops::real::sqrt;
+use dmci_stats::linear::{Damped, Factored, Vector, column_lengths, dot, length, scaled};
 use serde::{Deserialize, Serialize};
 use smallvec::smallvec;
 

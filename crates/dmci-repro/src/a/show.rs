@@ -3,10 +3,10 @@
 use super::fidelity::SIGMAS;
 use super::paper;
 use super::{A, Run};
-use crate::figure::{Figure, Line};
 use crate::numbers::{Rate, geometric_mean, mean, seconds, short, times};
 use crate::table::{Claim, Table};
 use dmci_ops::real::pow;
+use dmci_plot::figure::{Figure, Line};
 
 /// The mean convergence epoch of those runs that converged.
 pub fn mean_epoch(runs: &[&Run]) -> f64 {

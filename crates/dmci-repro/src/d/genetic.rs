@@ -7,9 +7,9 @@ use crate::predict::{Engine, Predict, Predictions, options};
 use crate::task::linspace;
 use crate::torch::Torch;
 use dmci::{Mode, Program, Report};
-use dmci_fit::hash::Hash;
-use dmci_fit::random::Stream;
 use dmci_ops::real::sin;
+use dmci_stats::random::Stream;
+use dmci_table::hash::Hash;
 use std::time::Instant;
 
 const POPULATION: usize = 50;

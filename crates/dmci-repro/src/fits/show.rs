@@ -3,11 +3,11 @@
 use super::paper::{self, Printed};
 use super::{Fits, METHODS};
 use crate::a::show::{mean_epoch, select};
-use crate::figure::{Figure, Line};
 use crate::numbers::{Rate, geometric_mean, mean, seconds, short};
 use crate::table::{Claim, Table};
 use crate::task::Task;
 use dmci_ops::real::pow;
+use dmci_plot::figure::{Figure, Line};
 
 fn precision(fits: &Fits) -> &'static str {
     if fits.single { "single precision" } else { "double precision" }

@@ -2,9 +2,9 @@
 
 use super::H;
 use super::small::Small;
-use crate::figure::{Figure, Line};
 use crate::numbers::{Rate, geometric_mean, seconds, short, times};
 use crate::table::{Claim, Table};
+use dmci_plot::figure::{Figure, Line};
 
 /// Part A of the paper at batch 1, 32, 128 and 512; part B; part D at 1, 10 and 100.
 const PRINTED: [(&str, &str, &str, &str); 12] = [

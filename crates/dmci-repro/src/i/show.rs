@@ -2,9 +2,9 @@
 
 use super::{I, METHODS, program, truth};
 use crate::Experiment;
-use crate::figure::{Figure, Line};
 use crate::numbers::{mean, short};
 use crate::table::{Claim, Table};
+use dmci_plot::figure::{Figure, Line};
 
 /// What the paper prints after 300 s: Adam from near the truth, L-BFGS, differential evolution.
 const PRINTED: [(usize, [f64; 3]); 9] = [
@@ -105,7 +105,7 @@ impl Experiment for I {
     }
 
     fn hashes() -> Vec<(String, String)> {
-        let text = |types: usize| dmci_fit::hash::of_text(&program(types, &truth(types), true));
+        let text = |types: usize| dmci_table::hash::of_text(&program(types, &truth(types), true));
         [1, 2, 21].map(|types| (format!("program with {types} types"), text(types))).to_vec()
     }
 }

@@ -2,9 +2,9 @@
 
 use super::recovery::Recovery;
 use super::{Family, J};
-use crate::figure::{Figure, Line};
 use crate::numbers::{Rate, mean, median, seconds, short};
 use crate::table::{Claim, Table};
+use dmci_plot::figure::{Figure, Line};
 
 fn name(recursive: bool) -> &'static str {
     if recursive { "recursive" } else { "closed form" }

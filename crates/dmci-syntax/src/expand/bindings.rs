@@ -1,7 +1,7 @@
 //! Procedures and the `let` family.
 
 use super::expander::Expander;
-use dmci_data::{Error, SpanId, Symbol, Value};
+use dmci_value::{Error, SpanId, Symbol, Value};
 
 /// One `(name value)` of a binding form.
 #[derive(Clone, Copy)]

@@ -8,7 +8,7 @@ use super::definition::Definition;
 use super::expander::{Expander, Meaning, Pending};
 use super::keywords::Special;
 use super::scope::Local;
-use dmci_data::{Diagnostic, Error, SpanId, Symbol, Value};
+use dmci_value::{Diagnostic, Error, SpanId, Symbol, Value};
 
 /// What a form of a body turned out to be.
 enum Item {

@@ -1,7 +1,7 @@
 //! Forms that choose: `if cond case and or when unless assert`.
 
 use super::expander::Expander;
-use dmci_data::{Error, SpanId, Symbol, Value};
+use dmci_value::{Error, SpanId, Symbol, Value};
 
 /// A clause of `cond`, its parts expanded.
 enum Arm {

@@ -1,7 +1,7 @@
 //! Core forms: how each is put together.
 
 use super::expander::Expander;
-use dmci_data::{SpanId, Symbol, Value};
+use dmci_value::{SpanId, Symbol, Value};
 
 impl Expander<'_> {
     /// A list whose cells all have the same place.

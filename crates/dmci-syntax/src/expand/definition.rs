@@ -1,7 +1,7 @@
 //! `define`: its parts, and the value that it gives to its name.
 
 use super::expander::Expander;
-use dmci_data::{Error, SpanId, Symbol, Value};
+use dmci_value::{Error, SpanId, Symbol, Value};
 
 /// Arrows of a curried definition such as `(define ((f a) b) ...)`.
 const MAX_CURRY: usize = 1000;

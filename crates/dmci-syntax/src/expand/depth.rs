@@ -1,6 +1,6 @@
 //! How deep a datum is nested, and room on the stack for deep ones.
 
-use dmci_data::{Heap, Kind, Value};
+use dmci_value::{Heap, Kind, Value};
 
 /// Deepest nesting of forms that is expanded.
 pub const MAX_DEPTH: usize = 10_000;

@@ -1,7 +1,7 @@
 //! Delayed and dynamically bound evaluation: promises, parameters, `fluid-let`, `guard`.
 
 use super::expander::{Expander, Meaning};
-use dmci_data::{Error, SpanId, Symbol, Value};
+use dmci_value::{Error, SpanId, Symbol, Value};
 
 impl Expander<'_> {
     /// `(%make-lazy (lambda () e))`, the value wrapped by `%make-forced` if it is `delay`.

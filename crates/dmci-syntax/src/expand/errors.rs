@@ -1,7 +1,7 @@
 //! What is wrong with a form, said in one way for all forms.
 
 use super::expander::{Expander, MAX_MACRO_DEPTH};
-use dmci_data::{Diagnostic, Error, SpanId, Symbol, Value};
+use dmci_value::{Diagnostic, Error, SpanId, Symbol, Value};
 
 impl Expander<'_> {
     /// The same error, pointing to a form.

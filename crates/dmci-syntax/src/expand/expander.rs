@@ -4,7 +4,7 @@ use super::depth::{BIG_STACK_FROM, MAX_DEPTH, on_big_stack};
 use super::keywords::{Keywords, Special};
 use super::scope::{Identity, Local, Macro, Scopes};
 use super::table::{Global, SyntaxTable};
-use dmci_data::{Diagnostic, Error, Heap, Kind, SpanId, Symbol, Value};
+use dmci_value::{Diagnostic, Error, Heap, Kind, SpanId, Symbol, Value};
 use std::sync::Arc;
 
 /// Forms looked at in one go. A datum that a program builds can share parts, and so stand for

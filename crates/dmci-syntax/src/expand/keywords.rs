@@ -1,7 +1,7 @@
 //! The names that the expander knows: keywords with the shape of their forms, auxiliary words,
 //! and the system procedures that expansions call.
 
-use dmci_data::{Heap, Symbol};
+use dmci_value::{Heap, Symbol};
 
 /// What a keyword does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::expander::Expander;
 use super::table::Global;
-use dmci_data::{Diagnostic, Error, Value};
+use dmci_value::{Diagnostic, Error, Value};
 
 /// First words of the names of libraries whose contents are part of the language, with the words that may
 /// follow; any, if there are none.

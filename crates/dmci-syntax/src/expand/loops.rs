@@ -1,7 +1,7 @@
 //! Loops: named `let`, `do`, and the paper's `loop` with `recur`.
 
 use super::expander::{Expander, Loop};
-use dmci_data::{Diagnostic, Error, Symbol, Value};
+use dmci_value::{Diagnostic, Error, Symbol, Value};
 
 impl Expander<'_> {
     /// `(let name bindings body ...)`; `rest` is the list from the bindings on.

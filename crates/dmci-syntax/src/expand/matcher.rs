@@ -3,7 +3,7 @@
 use super::expander::{Expander, MAX_MACRO_DEPTH};
 use super::scope::Macro;
 use super::syntax_rules::Rules;
-use dmci_data::{Diagnostic, Error, Kind, Symbol, Value};
+use dmci_value::{Diagnostic, Error, Kind, Symbol, Value};
 
 /// What a pattern variable stands for: a datum, or one match for each repetition.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use super::expander::Expander;
 use super::starts::{Structure, is_start, number, shape_of, starts_of};
-use dmci_data::{Diagnostic, Error, Shape, SpanId, Symbol, Value};
+use dmci_value::{Diagnostic, Error, Shape, SpanId, Symbol, Value};
 use rustc_hash::FxHashSet;
 
 impl Expander<'_> {

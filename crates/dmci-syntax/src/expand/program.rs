@@ -4,7 +4,7 @@ use super::depth::{BIG_STACK_FROM, nesting_depth};
 use super::expander::{Expander, Meaning, Pending, too_deep};
 use super::keywords::Special;
 use super::table::SyntaxTable;
-use dmci_data::{Diagnostic, Error, Heap, SpanId, Symbol, Value};
+use dmci_value::{Diagnostic, Error, Heap, SpanId, Symbol, Value};
 
 /// A program as core forms.
 #[derive(Clone, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use super::expander::{Expander, Meaning};
 use super::keywords::Special;
-use dmci_data::{Diagnostic, Error, Kind, SpanId, Symbol, Value};
+use dmci_value::{Diagnostic, Error, Kind, SpanId, Symbol, Value};
 
 /// Items put together by `%cons` each; longer runs become one `%list`, so that core forms stay flat.
 const SHORT_RUN: usize = 4;

@@ -1,7 +1,7 @@
 //! `define-record-type`.
 
 use super::expander::Expander;
-use dmci_data::{Diagnostic, Error, SpanId, Symbol, Value};
+use dmci_value::{Diagnostic, Error, SpanId, Symbol, Value};
 use rustc_hash::FxHashMap;
 
 /// A name with the place of the cell that it is the car of.

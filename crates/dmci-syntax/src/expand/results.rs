@@ -2,7 +2,7 @@
 //! association list of the names and the values, so that any program can take it apart.
 
 use super::expander::Expander;
-use dmci_data::{Error, Value};
+use dmci_value::{Error, Value};
 
 impl Expander<'_> {
     /// `(list (cons 'name value) ...)`.

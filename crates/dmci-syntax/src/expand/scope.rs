@@ -10,7 +10,7 @@
 //! means at that depth.
 
 use super::keywords::Special;
-use dmci_data::{Symbol, Symbols, Value};
+use dmci_value::{Symbol, Symbols, Value};
 use rustc_hash::FxHashMap;
 
 /// A macro with the depth of its environment.

@@ -2,7 +2,7 @@
 
 use super::expander::{Expander, Meaning};
 use super::keywords::Special;
-use dmci_data::{Diagnostic, Error, SpanId, Symbol, Value};
+use dmci_value::{Diagnostic, Error, SpanId, Symbol, Value};
 
 impl Expander<'_> {
     /// Expands a form that starts with a keyword, as an expression.

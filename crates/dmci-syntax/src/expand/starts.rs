@@ -1,6 +1,6 @@
 //! The numbers that a parameter of a schema starts at: one, or those of a vector or matrix.
 
-use dmci_data::{Heap, Shape, Value};
+use dmci_value::{Heap, Shape, Value};
 
 /// Most numbers of one parameter.
 const MOST: usize = 1 << 20;

@@ -1,7 +1,7 @@
 //! Data without aliases: what `quote` gives is what the user wrote.
 
 use super::expander::Expander;
-use dmci_data::{Kind, Value};
+use dmci_value::{Kind, Value};
 use rustc_hash::FxHashMap;
 
 impl Expander<'_> {

@@ -7,7 +7,7 @@
 use super::expander::{Expander, Meaning};
 use super::keywords::Special;
 use super::scope::{Local, Macro};
-use dmci_data::{Diagnostic, Error, Kind, SpanId, Symbol, Value};
+use dmci_value::{Diagnostic, Error, Kind, SpanId, Symbol, Value};
 use rustc_hash::FxHashMap;
 
 /// Deepest nesting of a pattern or template.

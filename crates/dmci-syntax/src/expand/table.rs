@@ -1,7 +1,7 @@
 //! The syntactic part of a global environment.
 
 use super::keywords::{Keywords, Special};
-use dmci_data::{Symbol, Value};
+use dmci_value::{Symbol, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use super::expander::Expander;
 use super::matcher::{Match, Matches};
 use super::syntax_rules::Rules;
-use dmci_data::{Diagnostic, Error, Kind, SpanId, Symbol, Value};
+use dmci_value::{Diagnostic, Error, Kind, SpanId, Symbol, Value};
 
 /// Pairs (and aliases, which count for more) that all macro uses of a program may make.
 const MAX_PRODUCED: usize = 5_000_000;

@@ -1,7 +1,7 @@
 //! Several values at once: `let-values let*-values receive define-values`.
 
 use super::expander::Expander;
-use dmci_data::{Diagnostic, Error, SpanId, Symbol, Value};
+use dmci_value::{Diagnostic, Error, SpanId, Symbol, Value};
 use rustc_hash::FxHashSet;
 
 impl Expander<'_> {

@@ -2,8 +2,8 @@
 
 use super::{Printer, Sharing};
 use crate::reader::{char_name, is_plain_symbol};
-use dmci_data::num::{Number, format_number};
-use dmci_data::{Heap, Kind, Ref, Shape, Value};
+use dmci_value::num::{Number, format_number};
+use dmci_value::{Heap, Kind, Ref, Shape, Value};
 
 /// Integers of more words than this are not spelt out in messages.
 const LONG_INTEGER: usize = 64;

@@ -1,7 +1,7 @@
 //! Which pairs, vectors and records need a datum label.
 
 use super::{STEPS, Sharing, Style};
-use dmci_data::{Heap, Kind, Ref, Value};
+use dmci_value::{Heap, Kind, Ref, Value};
 use rustc_hash::FxHashMap;
 
 /// A walk of this many steps that ends proves that there is no cycle, without a table.

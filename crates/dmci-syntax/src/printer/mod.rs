@@ -9,7 +9,7 @@ mod labels;
 mod tests;
 
 use crate::reader::Prefix;
-use dmci_data::{Heap, Kind, Ref, Value};
+use dmci_value::{Heap, Kind, Ref, Value};
 use labels::Labels;
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! From the text of one token to its value: numbers, symbols, characters, `#` words.
 
 use super::lexer::is_delimiter;
-use dmci_data::{Diagnostic, Error, Heap, Value, num};
+use dmci_value::{Diagnostic, Error, Heap, Value, num};
 
 /// What the text of an atom is, judged by its letters alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ mod tests;
 pub(crate) use atom::{char_name, is_plain_symbol};
 pub(crate) use lexer::Prefix;
 
-use dmci_data::{Diagnostic, Error, Heap, SourceId, Value};
+use dmci_value::{Diagnostic, Error, Heap, SourceId, Value};
 use lexer::{Kind, Lexer};
 use parser::Parser;
 

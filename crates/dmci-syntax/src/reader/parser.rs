@@ -6,7 +6,7 @@ mod unclosed;
 
 use super::lexer::{Kind, Lexer, Opener, Prefix, Shape, Token};
 use super::{DEPTH_LIMIT, atom, quoted};
-use dmci_data::{Diagnostic, Error, Heap, PairSpan, SourceId, Span, SpanId, Value};
+use dmci_value::{Diagnostic, Error, Heap, PairSpan, SourceId, Span, SpanId, Value};
 
 /// Stands for a datum that could not be read; never leaves the reader.
 const BAD: Value = Value::UNBOUND;

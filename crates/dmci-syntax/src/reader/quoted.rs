@@ -1,7 +1,7 @@
 //! Strings and symbols in bars: escapes.
 
 use super::atom::hex_char;
-use dmci_data::{Diagnostic, Error};
+use dmci_value::{Diagnostic, Error};
 
 /// An error and the byte range, within the token, that it is about.
 pub(crate) type Problem = (usize, usize, Error);

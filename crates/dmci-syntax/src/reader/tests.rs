@@ -1,6 +1,6 @@
 use super::*;
 use crate::printer;
-use dmci_data::Origin;
+use dmci_value::Origin;
 
 fn read(text: &str) -> (Heap, Result<Program, Vec<Diagnostic>>) {
     let mut heap = Heap::new();
@@ -279,7 +279,7 @@ impl Random {
 fn same(heap: &Heap, a: Value, b: Value) -> bool {
     match (a.as_ref(), b.as_ref()) {
         (Some(x), Some(y)) if heap.kind(x) == heap.kind(y) && heap.len(x) == heap.len(y) => {
-            if matches!(heap.kind(x), dmci_data::Kind::Pair | dmci_data::Kind::Vector) {
+            if matches!(heap.kind(x), dmci_value::Kind::Pair | dmci_value::Kind::Vector) {
                 heap.fields(x).zip(heap.fields(y)).all(|(a, b)| same(heap, a, b))
             } else {
                 heap.raw(x) == heap.raw(y)
@@ -381,13 +381,13 @@ fn no_text_makes_it_panic() {
 
 #[test]
 fn examples_of_reader_errors_cause_them() {
-    for code in dmci_data::codes::CODES.iter().filter(|c| c.code.starts_with("E01")) {
+    for code in dmci_value::codes::CODES.iter().filter(|c| c.code.starts_with("E01")) {
         if let Some(example) = code.example() {
             let (_, program) = read(example);
             assert!(program.unwrap_err().iter().all(|e| e.code == code.code), "{}", code.code);
         }
     }
-    for code in dmci_data::codes::CODES.iter().filter(|c| !c.code.starts_with("E01")) {
+    for code in dmci_value::codes::CODES.iter().filter(|c| !c.code.starts_with("E01")) {
         assert!(code.example().is_none_or(|example| read(example).1.is_ok()), "{}", code.code);
     }
 }

@@ -1,9 +1,9 @@
 //! One value of two: what differs only in numbers and booleans becomes a selection.
 
 use crate::world::World;
-use dmci_data::{Kind, Ref, Store, Value, num};
 use dmci_ops::{Build, Op};
 use dmci_tape::NodeId;
+use dmci_value::{Kind, Ref, Store, Value, num};
 use rustc_hash::FxHashMap;
 
 /// Objects that are merged at most.

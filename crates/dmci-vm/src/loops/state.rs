@@ -5,8 +5,8 @@
 //! together again with others in their place.
 
 use crate::world::World;
-use dmci_data::{Kind, Ref, Store, Value};
 use dmci_ops::{Shape, Type};
+use dmci_value::{Kind, Ref, Store, Value};
 use rustc_hash::FxHashMap;
 
 /// Numbers that a state has at most.

@@ -4,7 +4,7 @@ use super::equality::{equal, eqv};
 use super::lists::{Walk, items};
 use super::{Primitive, fixed};
 use crate::world::World;
-use dmci_data::{Error, Heap, Value};
+use dmci_value::{Error, Heap, Value};
 
 /// The rows of this file.
 pub const PRIMITIVES: &[Primitive] = &[
@@ -100,7 +100,7 @@ fn keep(
     items.retain(|&item| {
         let (keep, cost) = wanted(&world.heap, item);
         steps += 1 + cost;
-        keep && !(steps.is_multiple_of(dmci_data::alarm::STEPS) && alarm.rings())
+        keep && !(steps.is_multiple_of(dmci_value::alarm::STEPS) && alarm.rings())
     });
     world.spend(steps);
     Ok(world.heap.list(&items))

@@ -2,7 +2,7 @@
 
 use super::{Primitive, at_least, between, fixed};
 use crate::world::World;
-use dmci_data::{Diagnostic, Error, Kind, Ref, Value};
+use dmci_value::{Diagnostic, Error, Kind, Ref, Value};
 
 /// The rows of this file.
 pub const PRIMITIVES: &[Primitive] = &[

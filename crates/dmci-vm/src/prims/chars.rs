@@ -2,7 +2,7 @@
 
 use super::{Primitive, at_least, between, fixed};
 use crate::world::World;
-use dmci_data::{Diagnostic, Error, Value};
+use dmci_value::{Diagnostic, Error, Value};
 use std::cmp::Ordering;
 
 macro_rules! compare {

@@ -3,8 +3,8 @@
 use super::hash_tables::key_not_found;
 use super::{Primitive, at_least, fixed};
 use crate::world::World;
-use dmci_data::{Diagnostic, Error, Heap, Kind, Place, Ref, SpanId, Value};
 use dmci_syntax::printer;
+use dmci_value::{Diagnostic, Error, Heap, Kind, Place, Ref, SpanId, Value};
 use std::cell::RefCell;
 use std::ops::Range;
 

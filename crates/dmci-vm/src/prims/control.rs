@@ -2,7 +2,7 @@
 
 use super::{Control, Primitive, at_least, fixed};
 use crate::world::World;
-use dmci_data::{Diagnostic, Error, Kind, Value};
+use dmci_value::{Diagnostic, Error, Kind, Value};
 
 /// The rows of this file.
 pub const PRIMITIVES: &[Primitive] = &[

@@ -2,7 +2,7 @@
 
 use super::{Primitive, at_least, fixed};
 use crate::world::World;
-use dmci_data::{Error, Heap, Kind, Ref, Value, alarm, num};
+use dmci_value::{Error, Heap, Kind, Ref, Value, alarm, num};
 use rustc_hash::FxHashMap;
 
 /// The rows of this file.

@@ -3,8 +3,8 @@
 use super::{Control, Primitive, at_least, between, fixed, unbound_variable, undefined_variable, unset_variable};
 use crate::environment::{EnvironmentId, USER};
 use crate::world::{NAMED, World};
-use dmci_data::{Diagnostic, Error, Heap, Kind, Place, Ref, Value};
 use dmci_syntax::expand;
+use dmci_value::{Diagnostic, Error, Heap, Kind, Place, Ref, Value};
 use rustc_hash::FxHashSet;
 
 /// The rows of this file.

@@ -2,8 +2,8 @@
 
 use super::{Primitive, at_least};
 use crate::world::World;
-use dmci_data::{Diagnostic, Error, Value, num};
 use dmci_syntax::printer::Style;
+use dmci_value::{Diagnostic, Error, Value, num};
 use std::str::Chars;
 
 /// The rows of this file.

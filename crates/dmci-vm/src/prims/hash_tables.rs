@@ -8,8 +8,8 @@ use super::equality::{equal, eqv};
 use super::hashing::hash;
 use super::{Primitive, fixed};
 use crate::world::World;
-use dmci_data::num::{self, Number};
-use dmci_data::{Diagnostic, Error, Kind, Ref, Value};
+use dmci_value::num::{self, Number};
+use dmci_value::{Diagnostic, Error, Kind, Ref, Value};
 
 /// The rows of this file.
 pub const PRIMITIVES: &[Primitive] = &[

@@ -3,7 +3,7 @@
 
 use super::{Primitive, between};
 use crate::world::World;
-use dmci_data::{Error, Heap, Kind, Value};
+use dmci_value::{Error, Heap, Kind, Value};
 
 macro_rules! hash {
     ($name:literal, $deep:literal) => {

@@ -3,9 +3,9 @@
 use super::{Primitive, between, fixed};
 use crate::ports::{Port, PortKind};
 use crate::world::World;
-use dmci_data::{Error, Value};
 use dmci_syntax::printer::{Sharing, Style};
 use dmci_syntax::reader;
+use dmci_value::{Error, Value};
 
 macro_rules! port_test {
     ($name:literal, $test:expr) => {

@@ -2,7 +2,7 @@
 
 use super::{Primitive, at_least, between, fixed};
 use crate::world::World;
-use dmci_data::{Diagnostic, Error, Heap, Ref, Value};
+use dmci_value::{Diagnostic, Error, Heap, Ref, Value};
 
 macro_rules! nth {
     ($name:literal, $n:literal) => {
@@ -80,7 +80,7 @@ pub(super) struct Walk {
 }
 
 /// Steps of a walk between two looks at the alarm: they are short.
-const LOOK: usize = 16 * dmci_data::alarm::STEPS;
+const LOOK: usize = 16 * dmci_value::alarm::STEPS;
 
 impl Walk {
     pub(super) fn new(list: Value) -> Self {

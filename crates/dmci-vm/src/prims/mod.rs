@@ -2,7 +2,7 @@
 //!
 //! A primitive never calls a procedure: whatever does is written in Scheme (`scheme/prelude.scm`)
 //! or is an instruction of the VM. A primitive never collects garbage. A primitive that can take
-//! long or allocate much checks first ([`dmci_data::Heap::ensure`]) and counts its work
+//! long or allocate much checks first ([`dmci_value::Heap::ensure`]) and counts its work
 //! ([`World::spend`]).
 
 pub mod alists;
@@ -30,7 +30,7 @@ pub mod vectors;
 
 use crate::world::World;
 use dmci_compile::primitives::PrimitiveSet;
-use dmci_data::{Diagnostic, Error, Kind, Ref, Value};
+use dmci_value::{Diagnostic, Error, Kind, Ref, Value};
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 

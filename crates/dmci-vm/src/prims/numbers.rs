@@ -1,10 +1,10 @@
 //! Numeric procedures (R7RS 6.2, bitwise operations, scientific functions): a thin table over
-//! [`dmci_data::num`] and [`dmci_ops::real`].
+//! [`dmci_value::num`] and [`dmci_ops::real`].
 
 use super::{Primitive, at_least, between, fixed};
 use crate::world::World;
-use dmci_data::{Error, Heap, Kind, Value, num};
 use dmci_ops::real;
+use dmci_value::{Error, Heap, Kind, Value, num};
 use std::cmp::Ordering;
 
 type Binary = fn(&mut Heap, Value, Value) -> Result<Value, Error>;

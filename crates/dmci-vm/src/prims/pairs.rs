@@ -2,7 +2,7 @@
 
 use super::{Primitive, fixed};
 use crate::world::World;
-use dmci_data::{Error, Value};
+use dmci_value::{Error, Value};
 
 macro_rules! accessors {
     ($($name:literal)*) => { [$(fixed($name, 1, |w, a| access(w, $name, a[0]))),*] };

@@ -2,7 +2,7 @@
 
 use super::{Primitive, at_least, between, fixed};
 use crate::world::World;
-use dmci_data::{Error, Heap, Kind, Ref, Value};
+use dmci_value::{Error, Heap, Kind, Ref, Value};
 use std::cmp::Ordering;
 
 macro_rules! compare {

@@ -2,7 +2,7 @@
 
 use super::{Primitive, at_least, fixed};
 use crate::world::World;
-use dmci_data::{Error, Symbol, Value};
+use dmci_value::{Error, Symbol, Value};
 
 /// The rows of this file.
 pub const PRIMITIVES: &[Primitive] = &[

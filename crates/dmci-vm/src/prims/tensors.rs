@@ -4,8 +4,8 @@ use super::{Primitive, at_least, between, fixed};
 use crate::traced::Operand;
 use crate::traced::shape_name;
 use crate::world::World;
-use dmci_data::{Diagnostic, Error, Value, num};
 use dmci_ops::{Build, Kernel, NONE, Op, Shape};
+use dmci_value::{Diagnostic, Error, Value, num};
 
 /// The rows of this file.
 pub const PRIMITIVES: &[Primitive] = &[

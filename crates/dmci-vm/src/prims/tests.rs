@@ -3,8 +3,8 @@
 use super::Primitive;
 use crate::machine::Vm;
 use crate::world::World;
-use dmci_data::{Heap, Kind, Value};
 use dmci_syntax::{printer, reader};
+use dmci_value::{Heap, Kind, Value};
 use std::sync::Arc;
 
 fn row(name: &str) -> Primitive {

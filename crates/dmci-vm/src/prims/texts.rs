@@ -2,7 +2,7 @@
 
 use super::{Primitive, between, fixed};
 use crate::world::World;
-use dmci_data::{Error, Kind, Value};
+use dmci_value::{Error, Kind, Value};
 
 /// The rows of this file.
 pub const PRIMITIVES: &[Primitive] = &[

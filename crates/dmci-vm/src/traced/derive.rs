@@ -8,9 +8,9 @@
 use super::Recording;
 use crate::prims::{Primitive, fixed};
 use crate::world::World;
-use dmci_data::{Diagnostic, Error, Kind, Shape, Value, num};
 use dmci_ops::{Build, Op};
 use dmci_tape::{NodeId, Recorder, gradient, tangents};
+use dmci_value::{Diagnostic, Error, Kind, Shape, Value, num};
 
 /// Nodes of a tape that only serves derivatives inside a program.
 const LIMIT: usize = 20_000_000;

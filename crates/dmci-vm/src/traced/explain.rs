@@ -5,9 +5,9 @@
 
 use super::Recording;
 use crate::world::World;
-use dmci_data::{SpanId, Value};
 use dmci_ops::Op;
 use dmci_tape::{Node, NodeId};
+use dmci_value::{SpanId, Value};
 
 /// What became of one decision.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,9 +3,9 @@
 
 use super::explain::Note;
 use crate::world::World;
-use dmci_data::{Error, Value};
 use dmci_ops::{Build, INT_LIMIT, Op};
 use dmci_tape::NodeId;
+use dmci_value::{Error, Value};
 
 fn small(v: Value) -> Option<i64> {
     v.as_fixnum().filter(|i| i.abs() < INT_LIMIT)

@@ -5,8 +5,8 @@ use crate::limits::Numerics;
 use crate::prims::numbers::under;
 use crate::prims::{self, Native, Primitive};
 use crate::world::World;
-use dmci_data::{Error, Kind, Value, alarm, num};
 use dmci_ops::Op;
+use dmci_value::{Error, Kind, Value, alarm, num};
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 

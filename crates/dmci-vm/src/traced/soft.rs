@@ -7,9 +7,9 @@
 
 use crate::prims::{Primitive, fixed};
 use crate::world::World;
-use dmci_data::{Diagnostic, Error, Value, num};
 use dmci_ops::{Op, real};
 use dmci_tape::{LeafKind, NodeId};
+use dmci_value::{Diagnostic, Error, Value, num};
 
 /// How `soft-choice` chooses.
 #[derive(Clone, Copy, Debug, PartialEq)]

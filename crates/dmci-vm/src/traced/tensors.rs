@@ -3,9 +3,9 @@
 //! same bits whether it is recorded or not.
 
 use crate::world::World;
-use dmci_data::{Diagnostic, Error, Kind, Value, num};
 use dmci_ops::{Build, Kernel, Op, Shape};
 use dmci_tape::{NodeId, Recorder};
+use dmci_value::{Diagnostic, Error, Kind, Value, num};
 
 /// An operand of a tensor operation: its shape, and the values whose elements make it up.
 #[derive(Clone, Debug)]

@@ -5,9 +5,9 @@
 //! with, a string, has the digits of this lane: its numbers are pinned.
 
 use crate::world::World;
-use dmci_data::{Diagnostic, Error, Value};
 use dmci_syntax::printer::{self, Style};
 use dmci_tape::NodeId;
+use dmci_value::{Diagnostic, Error, Value};
 use std::cell::RefCell;
 use std::ops::Range;
 

@@ -8,8 +8,8 @@ use super::symbol;
 use crate::interpreter::{Interpreter, RunOptions};
 use crate::program::Program;
 use crate::report::Report;
-use dmci_data::{Diagnostic, Heap, Origin, SourceId, Span, Symbol, Value};
 use dmci_syntax::reader;
+use dmci_value::{Diagnostic, Heap, Origin, SourceId, Span, Symbol, Value};
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 

@@ -3,8 +3,8 @@
 use super::store::Origin;
 use super::{Model, Want};
 use crate::report::Report;
-use dmci_data::Diagnostic;
 use dmci_tape::Tape;
+use dmci_value::Diagnostic;
 
 /// A path that a model has recorded.
 #[derive(Clone, Debug)]

@@ -2,10 +2,10 @@
 
 use super::Batch;
 use super::path::Path;
-use dmci_data::num::{Number, format_number};
 use dmci_ops::{Shape, Type};
 use dmci_syntax::printer::tensor_text;
 use dmci_tape::Tape;
+use dmci_value::num::{Number, format_number};
 use dmci_vm::traced::LaneText;
 use std::sync::Arc;
 

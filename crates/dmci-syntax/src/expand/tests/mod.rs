@@ -10,7 +10,7 @@ mod macros;
 mod top_level;
 
 use super::*;
-use dmci_data::{Diagnostic, Heap, Kind, Origin, Symbol, Value};
+use dmci_value::{Diagnostic, Heap, Kind, Origin, Symbol, Value};
 use rustc_hash::FxHashSet;
 use std::fmt::Write;
 use std::sync::Arc;

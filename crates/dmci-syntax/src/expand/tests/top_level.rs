@@ -1,7 +1,7 @@
 //! Programs: definitions, records, imports, schemas.
 
 use super::{Bench, codes, core, errors};
-use dmci_data::Value;
+use dmci_value::Value;
 
 #[test]
 fn definitions_of_all_kinds() {
@@ -19,7 +19,7 @@ fn definitions_of_all_kinds() {
 fn expansion_lists_defined_and_assigned_globals() {
     let mut bench = Bench::new();
     let expansion = bench.expand("(define (f x) (set! x 1) (set! y 2)) (define z 3)").expect("right");
-    let names = |list: &[dmci_data::Symbol]| {
+    let names = |list: &[dmci_value::Symbol]| {
         list.iter().map(|&s| bench.heap.symbols.name(s).to_string()).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(names(&expansion.defined), "f z");

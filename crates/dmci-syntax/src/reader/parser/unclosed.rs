@@ -1,7 +1,7 @@
 //! Lists that are never closed, and guesses from the indentation where they should have been.
 
 use super::{OpenList, Parser, Waiting};
-use dmci_data::Diagnostic;
+use dmci_value::Diagnostic;
 
 impl Parser<'_> {
     /// A line starts at this column: open lists that are not left of it should have ended before.

@@ -4,7 +4,7 @@ use super::Picture;
 use super::drawing::{Anchor, HEIGHT, INK, Pen, WIDTH, draw};
 use super::letters::width;
 use super::raster::{Color, Raster};
-use crate::hash::crc32;
+use crc32fast::hash as crc32;
 
 /// Pixels to a unit of the paper.
 const SCALE: f64 = 2.0;

@@ -1,60 +1,12 @@
-//! Pictures of a fit: data, the fitted curve and what is left over.
+//! The picture of a fit: data, the fitted curve and the residuals.
 
-mod axis;
-mod chart;
-mod drawing;
-mod letters;
-mod png;
-mod raster;
-mod svg;
-
-pub use axis::Axis;
-pub use chart::chart;
-pub use png::png;
-pub use svg::svg;
-
-use crate::data::{reals, select};
 use crate::loss::Loss;
 use crate::objective::Series;
 use crate::problem::Problem;
 use crate::result::Fit;
 use dmci::{Column, Datum, Report};
-
-/// One row of data.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
-    /// Its place on the horizontal axis.
-    pub x: f64,
-    /// What was measured.
-    pub y: f64,
-    /// What the program predicts.
-    pub prediction: f64,
-    /// Whether it was kept out of the fit.
-    pub held_out: bool,
-}
-
-/// What is drawn, independent of how.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Picture {
-    /// What the picture shows.
-    pub title: String,
-    /// How good the fit is.
-    pub subtitle: String,
-    /// The name of the horizontal axis.
-    pub x: String,
-    /// The name of the vertical axis.
-    pub y: String,
-    /// The data.
-    pub points: Vec<Point>,
-    /// The fitted curve in pieces without gaps. Empty if predictions depend on more than the
-    /// horizontal axis: then they are drawn as points.
-    pub curve: Vec<Vec<(f64, f64)>>,
-    /// Where the curve lies with a probability of 95%, as far as parameters are uncertain: a place, the
-    /// lowest and the highest value.
-    pub band: Vec<(f64, f64, f64)>,
-    /// The part of the horizontal axis of which nothing was fitted.
-    pub shade: Option<(f64, f64)>,
-}
+use dmci_plot::{Picture, Point, digits};
+use dmci_table::{reals, select};
 
 /// Places at which a fitted curve is computed.
 const GRID: usize = 400;
@@ -62,48 +14,45 @@ const GRID: usize = 400;
 /// Most whole numbers between which a curve over an exact column is drawn.
 const MAX_INTEGERS: usize = 4000;
 
-impl Picture {
-    /// The picture of a fit over one of its inputs; without a name, over the first that is a number.
-    /// An input that is no number is replaced by the number of the row.
-    pub fn of(problem: &Problem, fit: &Fit, x: Option<&str>) -> Result<Picture, Report> {
-        if let Some(series) = &problem.series {
-            return Ok(series_picture(problem, series, fit, x));
-        }
-        let is_numeric = |i: &usize| reals(&problem.training.columns[*i]).is_ok();
-        let input = match x {
-            Some(name) => problem.inputs.iter().position(|n| n == name),
-            None => (0..problem.inputs.len()).find(is_numeric),
-        };
-        let input = input.filter(is_numeric);
-        let sides =
-            [(&problem.training, &fit.predictions, false), (&problem.held_out, &fit.held_out_predictions, true)];
-        let mut points = Vec::new();
-        for (rows, predictions, held_out) in sides {
-            let xs = input.and_then(|i| reals(&rows.columns[i]).ok());
-            let xs = xs.unwrap_or_else(|| rows.indices.iter().map(|&r| (r + 1) as f64).collect());
-            // Of several targets the first is drawn.
-            let outputs = problem.targets.len();
-            let numbers = rows.target.iter().step_by(outputs).zip(predictions.iter().step_by(outputs));
-            let numbers = xs.iter().zip(numbers);
-            points.extend(numbers.map(|(&x, (&y, &prediction))| Point { x, y, prediction, held_out }));
-        }
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        let x = input.map_or("row".into(), |i| problem.inputs[i].clone());
-        let (curve, band) = match input {
-            Some(i) => curve(problem, fit, i, &points)?,
-            None => Default::default(),
-        };
-        Ok(Picture {
-            title: format!("{} over {x}", problem.targets[0]),
-            subtitle: subtitle(problem, fit),
-            x,
-            y: problem.targets[0].clone(),
-            curve,
-            band,
-            shade: shade(&points),
-            points,
-        })
+/// The picture of a fit over one of its inputs; without a name, over the first numeric input.
+/// The row number replaces an input that is not numeric.
+pub fn picture(problem: &Problem, fit: &Fit, x: Option<&str>) -> Result<Picture, Report> {
+    if let Some(series) = &problem.series {
+        return Ok(series_picture(problem, series, fit, x));
     }
+    let is_numeric = |i: &usize| reals(&problem.training.columns[*i]).is_ok();
+    let input = match x {
+        Some(name) => problem.inputs.iter().position(|n| n == name),
+        None => (0..problem.inputs.len()).find(is_numeric),
+    };
+    let input = input.filter(is_numeric);
+    let sides = [(&problem.training, &fit.predictions, false), (&problem.held_out, &fit.held_out_predictions, true)];
+    let mut points = Vec::new();
+    for (rows, predictions, held_out) in sides {
+        let xs = input.and_then(|i| reals(&rows.columns[i]).ok());
+        let xs = xs.unwrap_or_else(|| rows.indices.iter().map(|&r| (r + 1) as f64).collect());
+        // Of several targets the first is drawn.
+        let outputs = problem.targets.len();
+        let numbers = rows.target.iter().step_by(outputs).zip(predictions.iter().step_by(outputs));
+        let numbers = xs.iter().zip(numbers);
+        points.extend(numbers.map(|(&x, (&y, &prediction))| Point { x, y, prediction, held_out }));
+    }
+    points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    let x = input.map_or("row".into(), |i| problem.inputs[i].clone());
+    let (curve, band) = match input {
+        Some(i) => curve(problem, fit, i, &points)?,
+        None => Default::default(),
+    };
+    Ok(Picture {
+        title: format!("{} over {x}", problem.targets[0]),
+        subtitle: subtitle(problem, fit),
+        x,
+        y: problem.targets[0].clone(),
+        curve,
+        band,
+        shade: shade(&points),
+        points,
+    })
 }
 
 /// The picture of an objective program: what it predicts, beside the target, if it says so.
@@ -207,46 +156,4 @@ fn curve(problem: &Problem, fit: &Fit, input: usize, points: &[Point]) -> Result
     let places: Vec<(f64, f64)> = xs.into_iter().zip(spread.into_iter().map(|s| s.0)).collect();
     let pieces = places.split(|(_, y)| !y.is_finite()).filter(|piece| !piece.is_empty());
     Ok((pieces.map(<[_]>::to_vec).collect(), band))
-}
-
-/// A number with so many significant digits, without useless zeros: `9.8062`, `1.25e-7`.
-pub fn digits(x: f64, count: usize) -> String {
-    if x == 0.0 || !x.is_finite() {
-        return if x.is_nan() { "nan".into() } else { x.to_string() };
-    }
-    let scientific = format!("{x:.*e}", count.saturating_sub(1));
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let trimmed = |text: &str| match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
-        false => text.to_string(),
-    };
-    if (-5..count.max(6) as i32).contains(&exponent) {
-        trimmed(&format!("{x:.*}", (count as i32 - 1 - exponent).max(0) as usize))
-    } else {
-        format!("{}e{exponent}", trimmed(mantissa))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::digits;
-
-    #[test]
-    fn numbers_have_significant_digits() {
-        for (x, expected) in [
-            (9.80623456, "9.8062"),
-            (0.5, "0.5"),
-            (-1234.5678, "-1234.6"),
-            (99999.6, "1e5".replace("1e5", "100000").as_str()),
-            (1.25e-7, "1.25e-7"),
-            (0.000123456, "0.00012346"),
-            (1e20, "1e20"),
-            (0.0, "0"),
-            (100.0, "100"),
-            (f64::NAN, "nan"),
-        ] {
-            assert_eq!(digits(x, 5), expected);
-        }
-    }
 }

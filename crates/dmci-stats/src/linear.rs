@@ -305,7 +305,7 @@ mod tests {
 
     fn matrix(rows: usize, n: usize) -> Vec<f64> {
         let mut state = 3u64;
-        (0..rows * n).map(|_| dmci_data::num::random_real(&mut state) - 0.3).collect()
+        (0..rows * n).map(|_| dmci_value::num::random_real(&mut state) - 0.3).collect()
     }
 
     #[test]

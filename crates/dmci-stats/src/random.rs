@@ -1,7 +1,7 @@
 //! A stream of random numbers that a seed decides: the same bits on every machine.
 
-use dmci_data::num::{next_random, random_real};
 use dmci_ops::real::{cos, log, sqrt};
+use dmci_value::num::{next_random, random_real};
 use serde::{Deserialize, Serialize};
 
 /// A stream of random numbers.

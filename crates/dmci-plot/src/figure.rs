@@ -1,6 +1,6 @@
 //! Figures as SVG: lines and points over axes that may be logarithmic.
 
-use dmci_fit::plot::Axis;
+use crate::Axis;
 use dmci_ops::real::{exp, floor, log10};
 use std::fmt::Write;
 

@@ -1,8 +1,8 @@
 //! Which rows are fitted and which are held out.
 
-use crate::random::Stream;
 use dmci::{Diagnostic, Report};
-use dmci_data::num::next_random;
+use dmci_stats::random::Stream;
+use dmci_value::num::next_random;
 
 /// How rows are held out.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,0 +1,7 @@
+//! What fits and searches need from statistics: distributions, linear algebra and random streams.
+//!
+//! **Invariant:** nothing here knows a program, a table or a fit.
+
+pub mod distribution;
+pub mod linear;
+pub mod random;

@@ -1,0 +1,13 @@
+//! Tables: read from CSV, NumPy and NetCDF, and split into rows to fit and rows to hold out.
+//!
+//! **Invariant:** nothing here opens a file or knows what a column will be used for.
+
+pub mod data;
+pub mod hash;
+mod netcdf;
+mod npy;
+mod split;
+
+pub use data::{Format, Table, TableColumn, reals, select};
+pub use npy::write_npz;
+pub use split::{Holdout, none_left, split};
