@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use dmci::Column;
-use dmci_fit::Table;
+use dmci_table::Table;
 use std::path::Path;
 
 fn bytes(file: &str) -> Vec<u8> {
