@@ -6,6 +6,7 @@ use crate::generator;
 use crate::mutate;
 use crate::random::Random;
 use crate::sexp::text_of;
+use dmci::ErrorCode;
 use dmci::{Compiled, Interpreter, Limits, Mode, Program, Report, RunOptions};
 use dmci_compile::lower::Options;
 use dmci_syntax::expand::{SyntaxTable, expand_program, intern_keywords, nesting_depth};
@@ -141,7 +142,7 @@ fn check_errors(heap: &Heap, errors: Vec<Diagnostic>) -> Result<(), String> {
         return Err("an error without a diagnostic".into());
     }
     for error in &errors {
-        if error.code == "E9901" {
+        if error.code == ErrorCode::E9901 {
             return Err(format!("internal error: {}", error.message));
         }
         for label in &error.labels {
@@ -227,7 +228,7 @@ fn check_vm(text: &str) -> Result<(), String> {
     let cramped = agree::observe(text, Mode::Direct, Limits { heap: 1 << 16, ..limits() }, &Vec::new());
     for seen in [&direct, &dmci, &cramped] {
         if let agree::Seen::Error { report, .. } = seen
-            && report.contains("E9901")
+            && report.contains(ErrorCode::E9901.as_str())
         {
             return Err(format!("internal error: {report}"));
         }

@@ -4,7 +4,7 @@
 //! `DMCI_LONG=1` takes many more of them.
 
 use dmci::{
-    Batch, Code, Column, Datum, Mode, Model, ModelOptions, Number, Numerics, Passes, Program, RunOptions, Want,
+    Batch, Column, Datum, JitPolicy, Mode, Model, ModelOptions, Number, Numerics, Passes, Program, RunOptions, Want,
 };
 use dmci_fuzz::count;
 use dmci_fuzz::random::Random;
@@ -182,7 +182,7 @@ fn some_passes(random: &mut Random) -> Passes {
     Passes { dead: random.one_in(2), merge: random.one_in(2), stage: random.one_in(2) }
 }
 
-fn options((loops, single): (bool, bool), code: Code, passes: Passes, mode: Mode, outputs: usize) -> ModelOptions {
+fn options((loops, single): (bool, bool), code: JitPolicy, passes: Passes, mode: Mode, outputs: usize) -> ModelOptions {
     let run = RunOptions { mode, numerics: Numerics { single, clamps: false }, ..RunOptions::default() };
     ModelOptions { run, loops, joins: loops, code, passes, outputs, ..ModelOptions::default() }
 }
@@ -217,12 +217,12 @@ fn compare(first: u64, exact: bool) {
         let want = if exact && random.one_in(2) { Want::Values } else { Want::Gradients };
         let how = |loops, code, passes, mode| options((loops, single), code, passes, mode, outputs);
         let all = |options| evaluate::<f64>(&text, options, &rows, false, want);
-        let flat = all(how(false, Code::Never, NO_PASSES, Mode::Direct));
+        let flat = all(how(false, JitPolicy::Never, NO_PASSES, Mode::Direct));
         for (code, passes, mode) in [
-            (Code::Always, Passes::default(), Mode::Direct),
-            (Code::AlwaysNarrow, Passes::default(), Mode::Direct),
-            (Code::Never, Passes::default(), Mode::Direct),
-            (Code::Always, some_passes(random), Mode::Dmci),
+            (JitPolicy::Always, Passes::default(), Mode::Direct),
+            (JitPolicy::AlwaysNarrow, Passes::default(), Mode::Direct),
+            (JitPolicy::Never, Passes::default(), Mode::Direct),
+            (JitPolicy::Always, some_passes(random), Mode::Dmci),
         ] {
             let found = all(how(true, code, passes, mode));
             assert_same(&flat, &found, &format!("seed {seed}, {code:?}, {passes:?}, single {single}:\n{text}"));
@@ -265,12 +265,12 @@ fn so_have_loops_from_lists_to_lists() {
         // Lists are read as they are once the path is known.
         rows.push(rows[0].clone());
         let want = if random.one_in(3) { Want::Values } else { Want::Gradients };
-        let flat = options((false, single), Code::Never, NO_PASSES, Mode::Direct, outputs);
+        let flat = options((false, single), JitPolicy::Never, NO_PASSES, Mode::Direct, outputs);
         let flat = evaluate::<f64>(&text, flat, &rows, true, want);
         for (code, passes) in [
-            (Code::Always, Passes::default()),
-            (Code::AlwaysNarrow, Passes::default()),
-            (Code::Always, some_passes(random)),
+            (JitPolicy::Always, Passes::default()),
+            (JitPolicy::AlwaysNarrow, Passes::default()),
+            (JitPolicy::Always, some_passes(random)),
         ] {
             let how = options((true, single), code, passes, Mode::Direct, outputs);
             let found = match single && random.one_in(2) {

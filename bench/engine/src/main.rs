@@ -11,7 +11,7 @@ mod filter;
 mod hand;
 mod real;
 
-use dmci::{Batch, Code, Column, Datum, Mode, Model, ModelOptions, Number, Program, Sums, Want};
+use dmci::{Batch, JitPolicy, Column, Datum, Mode, Model, ModelOptions, Number, Program, Sums, Want};
 use serde_json::{Value, json};
 use std::io::BufRead;
 use std::time::{Duration, Instant};
@@ -139,7 +139,7 @@ impl Loaded {
             ModelOptions { threads: request["threads"].as_u64().unwrap_or(1) as usize, ..Default::default() };
         options.run.numerics.single = request["single"].as_bool().unwrap_or(false);
         options.run.mode = request["mode"].as_str().and_then(|m| Mode::parse(m).ok()).unwrap_or_default();
-        options.code = if request["code"] == json!(false) { Code::Never } else { Code::WhenItPays };
+        options.code = if request["code"] == json!(false) { JitPolicy::Never } else { JitPolicy::WhenItPays };
         options.run.bindings = map("fixed").iter().map(|(name, value)| (name.clone(), datum(value))).collect();
         let params = map("params");
         let mut start = Vec::new();

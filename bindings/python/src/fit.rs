@@ -1,5 +1,6 @@
 //! Fits: they run on a thread of their own, so that anybody may wait, look, or stop them.
 
+use dmci::ErrorCode;
 use dmci_table::{bindings, to_datum};
 use crate::errors::of_report;
 use crate::options::Options;
@@ -59,7 +60,7 @@ impl Drop for Ending {
     fn drop(&mut self) {
         let mut inner = self.0.lock();
         if inner.result.is_none() {
-            let error = Diagnostic::error("E9901", "the fit ended unexpectedly");
+            let error = Diagnostic::error(ErrorCode::E9901, "the fit ended unexpectedly");
             inner.result = Some(Err(Report::of(*error)));
         }
         drop(inner);
@@ -107,7 +108,7 @@ fn setting<'py, T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
 }
 
 fn usage(message: String, help: impl Into<String>) -> Report {
-    Report::of(*Diagnostic::error("E0910", message).help(help))
+    Report::of(*Diagnostic::error(ErrorCode::E0910, message).help(help))
 }
 
 /// The problem of a program and a table.

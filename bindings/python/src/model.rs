@@ -106,7 +106,7 @@ impl Model {
             joins,
             loops,
             max_paths,
-            code: if code { usual.code } else { dmci::Code::Never },
+            code: if code { usual.code } else { dmci::JitPolicy::Never },
             ..usual
         };
         let names: Vec<&str> = inputs.iter().map(String::as_str).collect();

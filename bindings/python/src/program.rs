@@ -263,5 +263,5 @@ pub fn from_forms(py: Python<'_>, forms: Vec<Bound<'_, PyAny>>) -> PyResult<Stri
 /// The long explanation of a code, if there is one.
 #[pyfunction]
 pub fn explain_code(code: &str) -> Option<String> {
-    dmci::codes::find(code).map(|c| format!("{}\n\n{}", c.title, c.explanation))
+    dmci::ErrorCode::find(code).map(|c| format!("{}\n\n{}", c.title(), c.explanation()))
 }

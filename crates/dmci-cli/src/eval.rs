@@ -10,6 +10,7 @@ use crate::fit::stored;
 use crate::options::Clock;
 use crate::source::Source;
 use crate::{files, options, output};
+use dmci::ErrorCode;
 use dmci::{Diagnostic, Interpreter, Report};
 use groups::groups;
 use objective::objective;
@@ -72,7 +73,7 @@ fn evaluate(args: &Eval) -> Result<u8, Report> {
     if !missing.is_empty() {
         let rows = if missing.len() == 1 { "1 row gives".into() } else { format!("{} rows give", missing.len()) };
         let message = format!("{}: {rows} nan, because something is missing", table.name);
-        batch.warnings.append(Report::of(*Diagnostic::warning("W0702", message)));
+        batch.warnings.append(Report::of(*Diagnostic::warning(ErrorCode::W0702, message)));
     }
     report(args, &batch, &missing, cancel.is_cancelled() && !clock.rang())
 }
@@ -101,7 +102,7 @@ fn report(args: &Eval, batch: &Results, missing: &[usize], interrupted: bool) ->
     if !cancelled.is_empty() {
         let (left, all) = (cancelled.len(), batch.values.len());
         let message = format!("the run was cancelled; {left} of {all} rows have no value");
-        output::print_report(&Report::of(*Diagnostic::error("E0409", message)));
+        output::print_report(&Report::of(*Diagnostic::error(ErrorCode::E0409, message)));
     }
     Ok(code)
 }

@@ -2,7 +2,7 @@
 
 use crate::args::Explain;
 use crate::output;
-use dmci::codes::{self, CODES, Code};
+use dmci::ErrorCode;
 use serde_json::json;
 
 /// Explains a code, or lists them all.
@@ -12,19 +12,21 @@ pub fn explain(args: &Explain) -> u8 {
         return 0;
     };
     let code = normal(text);
-    match codes::find(&code) {
+    match ErrorCode::find(&code) {
         Some(found) if args.json => {
-            output::print_json(&json!({"code": found.code, "title": found.title, "explanation": found.explanation}));
+            output::print_json(
+                &json!({"code": found.as_str(), "title": found.title(), "explanation": found.explanation()}),
+            );
             0
         }
         Some(found) => {
-            output::print(&format!("{}: {}\n\n{}\n", found.code, found.title, found.explanation.trim_end()));
+            output::print(&format!("{found}: {}\n\n{}\n", found.title(), found.explanation().trim_end()));
             0
         }
         None => {
             let help = match nearest(&code) {
                 Some(near) => {
-                    format!("did you mean {} ({})? dmci explain --list shows all codes", near.code, near.title)
+                    format!("did you mean {near} ({})? dmci explain --list shows all codes", near.title())
                 }
                 None => "dmci explain --list shows all codes".into(),
             };
@@ -35,10 +37,10 @@ pub fn explain(args: &Explain) -> u8 {
 
 fn list(json: bool) {
     if json {
-        let codes: Vec<_> = CODES.iter().map(|c| json!({"code": c.code, "title": c.title})).collect();
+        let codes: Vec<_> = ErrorCode::ALL.iter().map(|c| json!({"code": c.as_str(), "title": c.title()})).collect();
         return output::print_json(&codes.into());
     }
-    let lines: Vec<String> = CODES.iter().map(|c| format!("{}  {}\n", c.code, c.title)).collect();
+    let lines: Vec<String> = ErrorCode::ALL.iter().map(|c| format!("{c}  {}\n", c.title())).collect();
     output::print(&lines.concat());
 }
 
@@ -53,11 +55,11 @@ fn normal(text: &str) -> String {
 
 /// The code with the fewest differing characters, if it is close; the later characters count less,
 /// because they only number the errors of a group.
-fn nearest(code: &str) -> Option<&'static Code> {
-    let distance = |c: &Code| -> u32 {
+fn nearest(code: &str) -> Option<ErrorCode> {
+    let distance = |c: &ErrorCode| -> u32 {
         let weights = [4, 4, 4, 2, 1];
-        c.code.chars().zip(code.chars()).zip(weights).map(|((a, b), w)| if a == b { 0 } else { w }).sum()
+        c.as_str().chars().zip(code.chars()).zip(weights).map(|((a, b), w)| if a == b { 0 } else { w }).sum()
     };
-    let near = |c: &&Code| code.chars().count() == c.code.len() && distance(c) <= 4;
-    CODES.iter().filter(near).min_by_key(|c| distance(c))
+    let near = |c: &ErrorCode| code.chars().count() == c.as_str().len() && distance(c) <= 4;
+    ErrorCode::ALL.iter().copied().filter(near).min_by_key(|c| distance(c))
 }

@@ -1,5 +1,6 @@
 //! Tables from files, and results into files: whole, or not at all.
 
+use dmci::ErrorCode;
 use dmci::{Diagnostic, Report};
 use dmci_fit::Table;
 use std::fs::{self, File};
@@ -45,7 +46,7 @@ pub fn cannot_read(name: &str, error: &std::io::Error) -> Report {
         ErrorKind::IsADirectory => ("it is a directory".to_string(), "name a file in it"),
         _ => (error.to_string(), "check the path"),
     };
-    Report::of(*Diagnostic::error("E0901", format!("cannot read {name}: {why}")).help(help))
+    Report::of(*Diagnostic::error(ErrorCode::E0901, format!("cannot read {name}: {why}")).help(help))
 }
 
 /// Writes a file: first under another name, then in one move, so that nobody ever sees a part of it
@@ -71,7 +72,7 @@ fn cannot_write(path: &Path, error: &std::io::Error, option: &str) -> Report {
         _ => error.to_string(),
     };
     let message = format!("cannot write {}: {why}", path.display());
-    Report::of(*Diagnostic::error("E0901", message).help(format!("name another file with {option}")))
+    Report::of(*Diagnostic::error(ErrorCode::E0901, message).help(format!("name another file with {option}")))
 }
 
 fn folder_of(path: &Path) -> &Path {

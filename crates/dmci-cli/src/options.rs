@@ -2,6 +2,7 @@
 
 use crate::args::{RunArgs, SwitchArgs};
 use crate::source::load_program;
+use dmci::ErrorCode;
 use dmci::{
     Bindings, Cancel, Datum, Diagnostic, Limits, Mode, ModelOptions, Numerics, Passes, Report, RunOptions, SoftChoice,
 };
@@ -104,7 +105,7 @@ impl Clock {
 
     /// A cancelled run is one that took too long, if the time is over.
     pub fn explain(&self, report: &mut Report) {
-        for diagnostic in report.diagnostics.iter_mut().filter(|d| d.code == "E0409" && self.rang()) {
+        for diagnostic in report.diagnostics.iter_mut().filter(|d| d.code == ErrorCode::E0409 && self.rang()) {
             let labels = std::mem::take(&mut diagnostic.labels);
             *diagnostic = *self.over();
             diagnostic.labels = labels;
@@ -115,14 +116,14 @@ impl Clock {
     pub fn check(&self, cancel: &Cancel) -> Result<(), Report> {
         match (self.rang(), cancel.is_cancelled()) {
             (true, _) => Err(Report::of(*self.over())),
-            (false, true) => Err(Report::of(*Diagnostic::error("E0409", "the run was cancelled"))),
+            (false, true) => Err(Report::of(*Diagnostic::error(ErrorCode::E0409, "the run was cancelled"))),
             _ => Ok(()),
         }
     }
 
     fn over(&self) -> Box<Diagnostic> {
         let message = format!("all rows together took more than {} s", self.limit.as_secs_f64());
-        Diagnostic::error("E0405", message).help("raise the limit with --time")
+        Diagnostic::error(ErrorCode::E0405, message).help("raise the limit with --time")
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::args::Args;
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use dmci::ErrorCode;
 use dmci::{Diagnostic, Report};
 use serde_json::{Value as Json, json};
 use std::io::{ErrorKind as IoErrorKind, IsTerminal, Write};
@@ -25,7 +26,7 @@ pub fn print(text: &str) {
 /// The exit code of a command: what was printed must have arrived.
 pub fn arrived(code: u8) -> u8 {
     let Some(why) = LOST.get() else { return code };
-    let error = Diagnostic::error("E0901", format!("cannot write to standard output: {why}"));
+    let error = Diagnostic::error(ErrorCode::E0901, format!("cannot write to standard output: {why}"));
     print_report(&Report::of(*error.help("send it to another file, or make room")));
     code.max(1)
 }
@@ -56,7 +57,7 @@ pub fn print_report(report: &Report) {
 /// Says that this program has no sampler.
 #[cfg(not(feature = "sample"))]
 pub fn without_sampler(json: bool) -> u8 {
-    let error = dmci::Diagnostic::error("E0811", "this dmci was built without its sampler");
+    let error = dmci::Diagnostic::error(ErrorCode::E0811, "this dmci was built without its sampler");
     let help = "build it with: cargo build --release -p dmci-cli --features sample";
     fail(&Report::of(*error.help(help)), json)
 }
@@ -73,7 +74,7 @@ pub fn fail(report: &Report, json: bool) -> u8 {
 
 /// A usage error.
 pub fn usage_error(message: impl Into<String>, help: impl Into<String>) -> Report {
-    Report::of(*Diagnostic::error("E0910", message).help(help))
+    Report::of(*Diagnostic::error(ErrorCode::E0910, message).help(help))
 }
 
 /// What the parser of the command line has to say: help, version, or a usage error in our form.

@@ -2,6 +2,7 @@
 
 use crate::args::repro::Repro;
 use crate::{files, output};
+use dmci::ErrorCode;
 use dmci::{Diagnostic, Report};
 use dmci_repro::record::{Entry, Manifest, Provenance, Record, VERSION};
 use dmci_repro::table::Verdict;
@@ -164,7 +165,7 @@ fn manifest(folder: &Path) -> Result<Manifest, Report> {
 
 fn damaged(name: &str, why: &str) -> Report {
     let help = "name the folder of the results with --out, or make it with: dmci repro all --out DIR";
-    Report::of(*Diagnostic::error("E0901", format!("cannot read {name}: {why}")).help(help))
+    Report::of(*Diagnostic::error(ErrorCode::E0901, format!("cannot read {name}: {why}")).help(help))
 }
 
 /// Makes every table again from the measurements of its file and compares every cell.

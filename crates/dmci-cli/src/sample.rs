@@ -3,6 +3,7 @@
 use crate::args::sample::Sample as Arguments;
 use crate::fit::problem_of;
 use crate::{files, options, output};
+use dmci::ErrorCode;
 use dmci::{Datum, Diagnostic, Report};
 use dmci_plot::digits;
 use dmci_sample::{SampleOptions, Samples, Summary, sample as draw};
@@ -39,7 +40,7 @@ fn run(args: &Arguments) -> Result<u8, Report> {
     };
     let samples = draw(&problem, &settings, &|_| !run.cancel.is_cancelled())?;
     if samples.chains.iter().all(Vec::is_empty) {
-        return Err(Report::of(*Diagnostic::error("E0409", "interrupted before the first draw was kept")));
+        return Err(Report::of(*Diagnostic::error(ErrorCode::E0409, "interrupted before the first draw was kept")));
     }
     let summaries = samples.summaries();
     if args.json {

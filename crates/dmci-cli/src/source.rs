@@ -1,6 +1,7 @@
 //! Programs from files, standard input and the command line.
 
 use crate::files::cannot_read;
+use dmci::ErrorCode;
 use dmci::{Compiled, Diagnostic, Failure, Interpreter, Outcome, Program, Report, RunOptions};
 use std::fs::File;
 use std::io::Read;
@@ -85,5 +86,5 @@ fn read(path: &Path) -> Result<(String, Vec<u8>), Report> {
 }
 
 fn not_a_program(what: &str, help: &str) -> Report {
-    Report::of(*Diagnostic::error("E0901", format!("cannot read {what}")).help(help))
+    Report::of(*Diagnostic::error(ErrorCode::E0901, format!("cannot read {what}")).help(help))
 }

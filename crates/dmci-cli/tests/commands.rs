@@ -236,13 +236,13 @@ fn a_file_that_cannot_be_made_is_noticed_at_once() {
 #[test]
 fn explanations_show_programs_that_cause_their_error() {
     let limits = ["--fuel", "20M", "--depth", "100k", "--heap", "64M", "--time", "20"];
-    for code in dmci::codes::CODES {
+    for code in dmci::ErrorCode::ALL {
         let Some(program) = code.example() else { continue };
         for mode in ["direct", "dmci"] {
             let args = [&["run", "--json", "--mode", mode, "-e", program], &limits[..]].concat();
             let ran = dmci(&args, "", &root());
             let got: Json = serde_json::from_str(&ran.stdout).unwrap();
-            assert_eq!(got["error"][0]["code"], code.code, "{mode}: {program}\n{}", ran.stdout);
+            assert_eq!(got["error"][0]["code"], code.as_str(), "{mode}: {program}\n{}", ran.stdout);
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::constant::Constant;
 use crate::graph::{End, Function, Graph, LabelId, Loop, Node, NodeId, Op, Region};
 use crate::liveness::{Liveness, analyze};
 use crate::primitives::PrimitiveSet;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, SpanId};
 use rustc_hash::FxHashMap;
 
@@ -24,7 +25,9 @@ pub fn generate(graph: &Graph, primitives: &PrimitiveSet) -> Result<Bytecode, Er
         .prims
         .iter()
         .map(|name| {
-            primitives.number(name).ok_or_else(|| Diagnostic::error("E0902", format!("unknown primitive {name}")))
+            primitives
+                .number(name)
+                .ok_or_else(|| Diagnostic::error(ErrorCode::E0902, format!("unknown primitive {name}")))
         })
         .collect::<Result<Vec<_>, _>>()?;
     for function in &graph.functions {
@@ -35,7 +38,9 @@ pub fn generate(graph: &Graph, primitives: &PrimitiveSet) -> Result<Bytecode, Er
             bytecode.sites.truncate(sites);
             code = Generator::new(graph, &prims, function, &mut bytecode.sites, false).run(function)?;
         }
-        bytecode.codes.push(code.ok_or_else(|| Diagnostic::error("E9901", "unfused branches reach everywhere"))?);
+        bytecode
+            .codes
+            .push(code.ok_or_else(|| Diagnostic::error(ErrorCode::E9901, "unfused branches reach everywhere"))?);
     }
     Ok(bytecode)
 }
@@ -133,7 +138,7 @@ impl<'a> Generator<'a> {
         }
         self.region(&f.body, Dest::Return, None)?;
         let too_large = |what: &str| {
-            Diagnostic::error("E0408", format!("a procedure needs more {what} than the machine has"))
+            Diagnostic::error(ErrorCode::E0408, format!("a procedure needs more {what} than the machine has"))
                 .help("split the procedure into smaller ones")
         };
         if self.registers > u16::MAX as u32 - 300 {

@@ -3,6 +3,7 @@
 //! Nodes live in one vector, so a tree of any depth is dropped without recursion; chains of
 //! `let` bodies (a `let*` of thousands of bindings) are parsed in a loop.
 
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Heap, SpanId, Symbol, Value};
 use rustc_hash::FxHashMap;
 
@@ -328,5 +329,5 @@ impl Parser<'_> {
 }
 
 fn malformed() -> Error {
-    Diagnostic::error("E9901", "the compiler was given a malformed core form")
+    Diagnostic::error(ErrorCode::E9901, "the compiler was given a malformed core form")
 }

@@ -7,6 +7,7 @@ use crate::contify::{self, Entry, Loops};
 use crate::core::{LambdaId, Var};
 use crate::graph::{End, Function, GlobalName, Graph, Label, LabelId, Loop, Node, NodeId, Op, Region, Type};
 use crate::primitives::PrimitiveSet;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Heap, PairSpan, SpanId, Symbol, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -242,7 +243,7 @@ impl<'a> Lowerer<'a> {
         }
         let heap = self.heap;
         let constant = Constant::from_value(heap, v, &mut |place| self.place(place))
-            .ok_or_else(|| Diagnostic::error("E9901", "a compiled program can only quote data"))?;
+            .ok_or_else(|| Diagnostic::error(ErrorCode::E9901, "a compiled program can only quote data"))?;
         self.graph.constants.push(constant);
         let id = self.graph.constants.len() as u32 - 1;
         self.constants.insert(v, id);
@@ -323,7 +324,7 @@ impl<'a> Lowerer<'a> {
                 self.emit(nodes, Op::Global(g), Vec::new(), SpanId(0))
             }
             Bound::SelfClosure => self.emit(nodes, Op::SelfClosure, Vec::new(), SpanId(0)),
-            Bound::Label(_) => return Err(Diagnostic::error("E9901", "a loop label was used as a value")),
+            Bound::Label(_) => return Err(Diagnostic::error(ErrorCode::E9901, "a loop label was used as a value")),
         })
     }
 
@@ -487,7 +488,7 @@ impl<'a> Lowerer<'a> {
             Rhs::CaseLambda(clauses) => {
                 let clauses = self.atoms(clauses, nodes)?;
                 let name = self.heap.symbols.find("%case-lambda");
-                let name = name.ok_or_else(|| Diagnostic::error("E9901", "%case-lambda is missing"))?;
+                let name = name.ok_or_else(|| Diagnostic::error(ErrorCode::E9901, "%case-lambda is missing"))?;
                 let prim = self.prim(name);
                 Bound::Node(self.emit(nodes, Op::Prim(prim), clauses, place))
             }
@@ -499,7 +500,7 @@ impl<'a> Lowerer<'a> {
                     let mut inner = Vec::new();
                     let args = self.atoms(args, &mut inner)?;
                     let Bound::Label(label) = self.bound(*v) else {
-                        return Err(Diagnostic::error("E9901", "a loop has no label"));
+                        return Err(Diagnostic::error(ErrorCode::E9901, "a loop has no label"));
                     };
                     let body = Region { nodes: inner, end: End::Jump(label, args) };
                     let op = Op::Loop(Box::new(Loop { labels, body }));
@@ -558,7 +559,7 @@ impl<'a> Lowerer<'a> {
     fn call_inputs(&mut self, f: Atom, args: &[Atom], nodes: &mut Vec<Node>) -> Result<Vec<NodeId>, Error> {
         let f = self.atom(f, nodes)?;
         let (Some(apply), Some(cons)) = (self.heap.symbols.find("apply"), self.heap.symbols.find("%cons")) else {
-            return Err(Diagnostic::error("E9901", "apply is missing"));
+            return Err(Diagnostic::error(ErrorCode::E9901, "apply is missing"));
         };
         if args.len() <= MOST_ARGUMENTS {
             let mut inputs = vec![f];

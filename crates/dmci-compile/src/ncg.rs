@@ -9,6 +9,7 @@ use crate::graph::Graph;
 use crate::primitives::PrimitiveSet;
 use crate::verify;
 use codec::{Reader, Writer};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error};
 
 const MAGIC: &[u8; 8] = b"DMCI-NCG";
@@ -57,14 +58,20 @@ pub fn decode(bytes: &[u8], primitives: &PrimitiveSet) -> Result<Unit, Error> {
     let header = bytes.get(8..20).ok_or_else(|| malformed("it ends inside its header"))?;
     let version = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
     if version != VERSION {
-        return Err(Diagnostic::error("E0903", format!("this .ncg file has version {version}, not {VERSION}"))
-            .help("compile its source again with this dmci"));
+        return Err(Diagnostic::error(
+            ErrorCode::E0903,
+            format!("this .ncg file has version {version}, not {VERSION}"),
+        )
+        .help("compile its source again with this dmci"));
     }
     let payload = &bytes[20..];
     let stored = u64::from_le_bytes(header[4..12].try_into().map_err(|_| malformed("it ends inside its header"))?);
     if checksum(payload) != stored {
-        return Err(Diagnostic::error("E0904", "the checksum of this .ncg file is wrong: it was changed or cut off")
-            .help("compile its source again"));
+        return Err(Diagnostic::error(
+            ErrorCode::E0904,
+            "the checksum of this .ncg file is wrong: it was changed or cut off",
+        )
+        .help("compile its source again"));
     }
     let mut r = Reader::new(payload);
     let unit = Unit { name: r.string()?, source: r.string()?, core: r.list(|r| r.constant(0))?, graph: r.graph()? };
@@ -76,7 +83,7 @@ pub fn decode(bytes: &[u8], primitives: &PrimitiveSet) -> Result<Unit, Error> {
 }
 
 fn malformed(why: &str) -> Error {
-    Diagnostic::error("E0902", format!("malformed .ncg file: {why}")).help("compile its source again")
+    Diagnostic::error(ErrorCode::E0902, format!("malformed .ncg file: {why}")).help("compile its source again")
 }
 
 /// FNV-1a, 64 bits: against accidents, not against malice; validation is against malice.

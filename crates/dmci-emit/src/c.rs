@@ -5,6 +5,7 @@ mod operations;
 use crate::lines::{Lines, quoted, real};
 use crate::scalar::{Code, Kind, Repeat, Scalar};
 use crate::{Route, Routes, Signature};
+use dmci::ErrorCode;
 use dmci::{Diagnostic, Report};
 use dmci_ops::Type;
 use operations::{HELPERS, expression};
@@ -14,7 +15,8 @@ use std::collections::BTreeSet;
 pub fn source(values: &Routes, gradients: &Routes, signature: &Signature) -> Result<String, Report> {
     let name = identifier(&signature.name);
     if RESERVED.split_whitespace().any(|word| word == name) {
-        let error = Diagnostic::error("E0910", format!("a function cannot be called {name}: C has that name itself"));
+        let error =
+            Diagnostic::error(ErrorCode::E0910, format!("a function cannot be called {name}: C has that name itself"));
         return Err(Report::of(*error.help("give it another name, with --name or name=")));
     }
     let mut used = BTreeSet::new();

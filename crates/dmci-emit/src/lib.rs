@@ -13,6 +13,7 @@ mod python;
 mod scalar;
 mod sympy;
 
+use dmci::ErrorCode;
 use dmci::{Diagnostic, KnownPath, Model, Report, Want};
 use dmci_ops::Type;
 use scalar::Code;
@@ -50,7 +51,7 @@ impl Language {
         let found = Language::ALL.iter().find(|(known, _)| *known == name).map(|l| l.1);
         found.ok_or_else(|| {
             let names: Vec<&str> = Language::ALL.iter().map(|l| l.0).collect();
-            let error = Diagnostic::error("E0910", format!("there is no export to {name}"));
+            let error = Diagnostic::error(ErrorCode::E0910, format!("there is no export to {name}"));
             Report::of(*error.help(format!("there are {}", names.join(", "))))
         })
     }
@@ -104,7 +105,7 @@ impl Routes {
             let code = Code::of(&path.tape)?;
             if code.leaves.len() > leaves {
                 let message = format!("the program takes {} numbers, but {leaves} have names", code.leaves.len());
-                return Err(Report::of(*Diagnostic::error("E0720", message)));
+                return Err(Report::of(*Diagnostic::error(ErrorCode::E0720, message)));
             }
             routes.push(Route { code, next: path.next, failure: path.failure });
         }
@@ -122,15 +123,16 @@ impl Routes {
 pub fn emit(model: &Model, signature: &Signature, language: Language) -> Result<String, Report> {
     let values = Routes::of(model.known_paths(Want::Values)?, signature)?;
     if values.list.is_empty() {
-        let error = Diagnostic::error("E0720", "no path through the program is known yet");
+        let error = Diagnostic::error(ErrorCode::E0720, "no path through the program is known yet");
         return Err(Report::of(*error.help("evaluate the model first, over rows of all kinds")));
     }
     if !language.has_loops() && values.list.iter().any(|r| r.code.has_loops()) {
-        let error = Diagnostic::error("E0720", "formulas have no loops, and a path of the program has one");
+        let error = Diagnostic::error(ErrorCode::E0720, "formulas have no loops, and a path of the program has one");
         return Err(Report::of(*error.help("record the model without loops: loops=False, or --no-loops")));
     }
     if values.single && !language.has_precision() {
-        let error = Diagnostic::error("E0720", "formulas are not rounded, and the model computes in single precision");
+        let error =
+            Diagnostic::error(ErrorCode::E0720, "formulas are not rounded, and the model computes in single precision");
         return Err(Report::of(*error.help("export a model in double precision: remove --f32, or dtype=\"float32\"")));
     }
     if matches!(language, Language::Latex) {

@@ -3,6 +3,7 @@
 
 mod tensors;
 
+use dmci::ErrorCode;
 use dmci::{Diagnostic, Report};
 use dmci_ops::{Kernel, NONE, Op, Shape, Type};
 use dmci_tape::{LeafKind, LoopKind, Node, NodeId, Tape};
@@ -69,7 +70,7 @@ pub struct Code {
 const MOST: usize = 200_000;
 
 fn refused(message: String, help: &str) -> Report {
-    Report::of(*Diagnostic::error("E0720", message).help(help))
+    Report::of(*Diagnostic::error(ErrorCode::E0720, message).help(help))
 }
 
 impl Code {

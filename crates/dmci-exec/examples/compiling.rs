@@ -1,6 +1,6 @@
 //! How long a plan takes to become machine code: `cargo run --release -p dmci-exec --example compiling`.
 
-use dmci_exec::{Code, Leaves, Plan, Results};
+use dmci_exec::{JitPolicy, Leaves, Plan, Results};
 use dmci_ops::{Build, Op};
 use dmci_tape::{LeafKind, Recorder, gradient};
 
@@ -32,7 +32,7 @@ fn main() {
         let mut results = Results::default();
         let mut least = [f64::MAX; 2];
         for _ in 0..20 {
-            let plan = Plan::new(&tape).with_code(Code::Always);
+            let plan = Plan::new(&tape).with_code(JitPolicy::Always);
             for time in &mut least {
                 let start = std::time::Instant::now();
                 plan.run(&which, &Half, 1, &mut results);

@@ -1,6 +1,6 @@
 //! How long each real function takes for a lane of 1024: `cargo run --release -p dmci-exec --example functions`.
 
-use dmci_exec::{Code, Leaves, Plan, Results};
+use dmci_exec::{JitPolicy, Leaves, Plan, Results};
 use dmci_ops::{Build, Op, Type};
 use dmci_tape::{LeafKind, Recorder};
 
@@ -21,7 +21,7 @@ impl Leaves for Spread {
 }
 
 /// A plan that adds up the function of so many arguments, or these alone.
-fn plan(op: Option<Op>, single: bool, code: Code) -> Plan {
+fn plan(op: Option<Op>, single: bool, code: JitPolicy) -> Plan {
     let mut r = Recorder::new();
     let (x, y) = (r.leaf("x", LeafKind::Input, 0.5), r.leaf("y", LeafKind::Input, 0.25));
     let mut total = r.real(0.0);
@@ -49,7 +49,7 @@ fn plan(op: Option<Op>, single: bool, code: Code) -> Plan {
 fn main() {
     let which: Vec<usize> = (0..LANES).collect();
     let mut results = Results::default();
-    let modes = [(false, Code::Never), (false, Code::Always), (true, Code::Always)];
+    let modes = [(false, JitPolicy::Never), (false, JitPolicy::Always), (true, JitPolicy::Always)];
     println!("nanoseconds a lane    lanes in loops   machine code   in single precision");
     let is_function = |op: &Op| op.result() == Type::Real && *op > Op::Sqrt && *op < Op::Relu;
     for &op in Op::ALL.iter().filter(|op| is_function(op) && op.operands().iter().all(|ty| *ty == Type::Real)) {

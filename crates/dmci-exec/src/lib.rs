@@ -19,7 +19,7 @@ mod words;
 pub use block::{Leaves, List, Results, STAYED, Which, by_set};
 pub use native::{Ready, ReadyLane, ReadyLists};
 pub use number::Number;
-pub use plan::{Code, Plan};
+pub use plan::{JitPolicy, Plan};
 pub use stage::{StageResults, Staged, work_by_axes};
 pub use sum::{ACCUMULATORS, CHUNK, ColumnSpace, ColumnTree, RowSum, sum_columns, sum_rows};
 pub use target::Target;

@@ -2,14 +2,14 @@
 
 use crate::block::{Frame, Leaves, Workspace};
 use crate::number::Number;
-use crate::plan::{Code, Plan};
+use crate::plan::{JitPolicy, Plan};
 use crate::target::Target;
 use std::sync::Mutex;
 
 /// Only what was asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Native {
-    pub when: Code,
+    pub when: JitPolicy,
 }
 
 /// Nothing.

@@ -118,7 +118,7 @@ pub(crate) enum TensorKind {
 
 /// Whether plans become machine code, on processors for which there is any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Code {
+pub enum JitPolicy {
     /// The block interpreter runs everything.
     Never,
     /// Once the plan has been used so much that compiling costs less.
@@ -272,12 +272,12 @@ impl Plan {
     }
 
     /// The plan with machine code as asked for; results do not depend on it.
-    pub fn with_code(mut self, when: Code) -> Plan {
+    pub fn with_code(mut self, when: JitPolicy) -> Plan {
         self.set_code(when);
         self
     }
 
-    pub(crate) fn set_code(&mut self, when: Code) {
+    pub(crate) fn set_code(&mut self, when: JitPolicy) {
         self.native.when = when;
         self.loops.iter_mut().for_each(|l| l.body.set_code(when));
     }

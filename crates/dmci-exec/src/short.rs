@@ -2,7 +2,7 @@
 //! twice the lanes, and nothing is rounded on the way.
 
 use crate::block::{Leaves, Rows, STAYED, WORKSPACE, Which, Workspace, note_left};
-use crate::plan::{Code, Plan, RowRange, Step, TensorKind, TensorStep};
+use crate::plan::{JitPolicy, Plan, RowRange, Step, TensorKind, TensorStep};
 use crate::target::Target;
 use dmci_ops::{Type, Word, lengthen, shorten};
 use std::sync::Mutex;
@@ -72,7 +72,7 @@ impl Plan {
     /// Whether it is run with rows of 32 bits.
     pub(crate) fn has_short_rows(&self) -> bool {
         // Without code, the block interpreter runs everything, which is what this is compared with.
-        self.short && self.native.when != Code::Never
+        self.short && self.native.when != JitPolicy::Never
     }
 
     /// Runs some lanes, no more than a block has: rows with the results of each, and their width.
@@ -247,7 +247,7 @@ mod tests {
     fn short_rows_give_the_bits_of_the_block_interpreter() {
         let tape = filter();
         tape.verify().unwrap();
-        let [long, short] = [Code::Never, Code::Always].map(|code| Plan::new(&tape).with_code(code));
+        let [long, short] = [JitPolicy::Never, JitPolicy::Always].map(|code| Plan::new(&tape).with_code(code));
         assert!(short.has_short_rows() && !long.has_short_rows());
         for lanes in [1, 2, 4, 5, 8, 11, 13, 16, 17, 24, 31, 100] {
             let (table, which) = (table(lanes), (0..lanes).rev().collect::<Vec<usize>>());

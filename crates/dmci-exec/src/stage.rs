@@ -6,7 +6,7 @@
 
 use crate::block::{Leaves, List, Results, STAYED, Which, by_set};
 use crate::native::Ready;
-use crate::plan::{Code, Plan, USUAL_ROUNDS};
+use crate::plan::{JitPolicy, Plan, USUAL_ROUNDS};
 use crate::target::Target;
 use dmci_ops::Type;
 use dmci_tape::{Guard, Leaf, LeafKind, LoopKind, Node, NodeId, Rebuild, Tape};
@@ -114,7 +114,7 @@ impl Staged {
     }
 
     /// The same with machine code as asked for.
-    pub fn with_code(mut self, when: Code) -> Staged {
+    pub fn with_code(mut self, when: JitPolicy) -> Staged {
         for stage in self.sets.iter_mut().chain(&mut self.rows).chain([&mut self.lanes]) {
             stage.plan.set_code(when);
         }

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use dmci_exec::{Code, Leaves, Plan, Results, STAYED};
+use dmci_exec::{JitPolicy, Leaves, Plan, Results, STAYED};
 use dmci_ops::{Build, Op, Shape, Type};
 use dmci_tape::passes::Passes;
 use dmci_tape::{LeafKind, LoopKind, NewLoop, NodeId, Recorder, Round, Tape, gradient};
@@ -123,7 +123,7 @@ fn recorded(kind: Kind) -> (Recorder, NodeId, usize) {
     (r, of, states)
 }
 
-fn run(tape: &Tape, lanes: &[Lane], code: Code) -> Vec<u64> {
+fn run(tape: &Tape, lanes: &[Lane], code: JitPolicy) -> Vec<u64> {
     let which: Vec<usize> = (0..lanes.len()).collect();
     let mut results = Results::default();
     Plan::new(tape).with_code(code).run(&which, &Table(lanes), 1, &mut results);
@@ -153,8 +153,10 @@ fn lanes_that_have_left_keep_their_states() {
             let merged = Passes::default().run(&tape);
             for n in [1, 5, 37, 300] {
                 let lanes = lanes(n);
-                let expected = run(&tape, &lanes, Code::Never);
-                for (tape, code) in [(&tape, Code::Always), (&tape, Code::AlwaysNarrow), (&merged, Code::Always)] {
+                let expected = run(&tape, &lanes, JitPolicy::Never);
+                for (tape, code) in
+                    [(&tape, JitPolicy::Always), (&tape, JitPolicy::AlwaysNarrow), (&merged, JitPolicy::Always)]
+                {
                     let found = run(tape, &lanes, code);
                     let first = (0..found.len()).find(|&i| found[i] != expected[i]);
                     assert!(first.is_none(), "{code:?}, {n} lanes, limit {limit}, {counts} {more} {single}: {first:?}");
@@ -167,14 +169,14 @@ fn lanes_that_have_left_keep_their_states() {
 #[test]
 fn lanes_are_as_they_are_alone() {
     let lanes = lanes(300);
-    for (code, single) in [(Code::Always, false), (Code::AlwaysNarrow, false), (Code::Always, true)] {
+    for (code, single) in [(JitPolicy::Always, false), (JitPolicy::AlwaysNarrow, false), (JitPolicy::Always, true)] {
         let tape = looped(Kind { single, counts: false, more: true, limit: 60 });
         let all = run(&tape, &lanes, code);
         let width = all.len() / lanes.len();
         // Some of them leave at once, some never.
         assert!(all.chunks(width).any(|l| l[0] == 1 && l[1] == 0) && all.chunks(width).any(|l| l[0] == 0));
         for (i, lane) in lanes.iter().enumerate() {
-            let alone = run(&tape, &[*lane], Code::Never);
+            let alone = run(&tape, &[*lane], JitPolicy::Never);
             assert!(all[i * width..(i + 1) * width] == alone, "lane {i} with {code:?}");
         }
     }
@@ -189,8 +191,8 @@ fn the_way_back_has_as_many_rounds() {
             for (n, same) in [(7, 1), (300, 1), (1000, 1), (1000, 300)] {
                 let different = lanes(n);
                 let lanes: Vec<Lane> = (0..n).map(|i| different[i - i % same]).collect();
-                let expected = run(&tape, &lanes, Code::Never);
-                for code in [Code::Always, Code::AlwaysNarrow] {
+                let expected = run(&tape, &lanes, JitPolicy::Never);
+                for code in [JitPolicy::Always, JitPolicy::AlwaysNarrow] {
                     let found = run(&tape, &lanes, code);
                     let first = (0..found.len()).find(|&i| found[i] != expected[i]);
                     assert!(first.is_none(), "{code:?}, {n} lanes, limit {limit}, {counts} {more} {single}: {first:?}");
@@ -211,8 +213,8 @@ fn lanes_that_left_another_plan_run_loops_of_this_one() {
     let lanes = lanes(200);
     let which: Vec<usize> = (0..lanes.len()).collect();
     let tape = looped(Kind { single: false, counts: false, more: false, limit: 100 });
-    let expected = run(&tape, &lanes, Code::Never);
-    for code in [Code::Always, Code::AlwaysNarrow] {
+    let expected = run(&tape, &lanes, JitPolicy::Never);
+    for code in [JitPolicy::Always, JitPolicy::AlwaysNarrow] {
         let mut results = Results::default();
         Plan::new(&guarded).with_code(code).run(&which, &Table(&lanes), 1, &mut results);
         assert!(results.failed.iter().any(|&f| f != STAYED));

@@ -1,8 +1,8 @@
-//! Code that reads and writes lists gives the bits of lanes alone, however many there are and whatever the lists are like.
+//! JitPolicy that reads and writes lists gives the bits of lanes alone, however many there are and whatever the lists are like.
 
 #![allow(clippy::unwrap_used)]
 
-use dmci_exec::{Code, Leaves, List, Ready, Results, StageResults, Staged, Target};
+use dmci_exec::{JitPolicy, Leaves, List, Ready, Results, StageResults, Staged, Target};
 use dmci_ops::{Build, Op};
 use dmci_tape::{LeafKind, Recorder, Tape};
 
@@ -44,7 +44,7 @@ fn lists_that_no_code_can_read_are_read_lane_by_lane() {
         let said = Said { numbers, stride, at };
         let mut found = vec![0.0; lanes];
         let mut target = Target::new([(&mut found, 1), (&mut [], 0), (&mut [], 0)]);
-        let plan = Staged::new(&doubled(), false, false).with_code(Code::Always);
+        let plan = Staged::new(&doubled(), false, false).with_code(JitPolicy::Always);
         assert!(plan.run_all(lanes, lanes, &said, 1, &mut StageResults::default(), &mut target, &mut Vec::new()));
         let expected: Vec<f64> = (0..lanes).map(|lane| 2.0 * said.numbers[lane * stride + at]).collect();
         assert_eq!(found, expected, "stride {stride}, number {at}");
@@ -80,7 +80,7 @@ fn difference() -> Staged {
     let difference = r.op(Op::Sub, &leaves);
     let mut tape = r.tape().clone();
     tape.outputs = vec![difference];
-    Staged::new(&tape, false, false).with_code(Code::Always)
+    Staged::new(&tape, false, false).with_code(JitPolicy::Always)
 }
 
 /// Runs so many lanes with leaves in lists or not, and once more if that makes code ready for such calls; whether it does.
@@ -124,7 +124,7 @@ fn lanes_that_fill_no_group_are_done_at_once() {
 
 #[test]
 fn what_the_interpreter_has_done_pays_for_code() {
-    let plan = difference().with_code(Code::WhenItPays);
+    let plan = difference().with_code(JitPolicy::WhenItPays);
     let (lanes, lists) = (64, [vec![1.0; 64], vec![2.0; 64]]);
     let leaves = Arranged { lists, in_lists: [true, true] };
     let mut found = vec![0.0; lanes];

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use dmci_exec::{Code, Leaves, Plan, Results, STAYED};
+use dmci_exec::{JitPolicy, Leaves, Plan, Results, STAYED};
 use dmci_ops::{Build, Op, Shape, Type};
 use dmci_tape::passes::{Passes, merge_equal, remove_dead};
 use dmci_tape::{LeafKind, LoopKind, NewLoop, NodeId, Recorder, Round, Tape, gradient, tangents};
@@ -100,7 +100,7 @@ fn run(tape: &Tape, lanes: &[[f64; 3]], rounds: impl Fn(usize) -> i64) -> Vec<u6
     let bits = lanes.iter().enumerate().flat_map(|(i, l)| l.map(f64::to_bits).into_iter().chain([rounds(i) as u64]));
     let table = Table { leaves: 4, bits: bits.collect() };
     let which: Vec<usize> = (0..lanes.len()).collect();
-    let [results, wide, narrow] = [Code::Never, Code::Always, Code::AlwaysNarrow].map(|code| {
+    let [results, wide, narrow] = [JitPolicy::Never, JitPolicy::Always, JitPolicy::AlwaysNarrow].map(|code| {
         let mut results = Results::default();
         Plan::new(tape).with_code(code).run(&which, &table, 1, &mut results);
         assert!(results.failed.iter().all(|&f| f == STAYED));

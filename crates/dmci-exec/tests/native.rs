@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use dmci_exec::{Code, Leaves, List, Number, Plan, Results, STAYED, StageResults, Staged, Target};
+use dmci_exec::{JitPolicy, Leaves, List, Number, Plan, Results, STAYED, StageResults, Staged, Target};
 use dmci_ops::{Build, Kernel, Op, Shape, Type};
 use dmci_tape::{Guard, Leaf, LeafKind, Node, NodeId, Rebuild, Recorder, Tape, gradient};
 
@@ -147,8 +147,8 @@ fn random_tape(operations: usize, stream: &mut Stream, single: bool) -> Tape {
 fn same(tape: &Tape, lanes: usize, table: &Table, what: &str) {
     let which: Vec<usize> = (0..lanes).collect();
     let mut expected = Results::default();
-    Plan::new(tape).with_code(Code::Never).run(&which, table, 1, &mut expected);
-    for code in [Code::Always, Code::AlwaysNarrow] {
+    Plan::new(tape).with_code(JitPolicy::Never).run(&which, table, 1, &mut expected);
+    for code in [JitPolicy::Always, JitPolicy::AlwaysNarrow] {
         let mut got = Results::default();
         Plan::new(tape).with_code(code).run(&which, table, 1, &mut got);
         assert_eq!(got.failed, expected.failed, "{what}, {code:?}: guards");
@@ -213,7 +213,7 @@ fn lists_are_read_and_written_like_rows() {
         let tape = random_tape(operations, &mut stream, seed % 2 == 0);
         // Without integers, vectors hold twice the lanes in single precision, and results are looked at together.
         let tape = if seed % 4 >= 2 { reals_of(tape) } else { tape };
-        let plan = Staged::new(&tape, false, false).with_code(Code::Always);
+        let plan = Staged::new(&tape, false, false).with_code(JitPolicy::Always);
         let widths: &[usize] =
             [&[4, 3][..], &[1, 2, 1, 1], &[7], &[3, 1], &[2], &[1, 1, 1, 1, 1, 1, 1]][stream.below(6)];
         let outputs = tape.outputs.len();
@@ -240,7 +240,7 @@ fn lists_are_like_rows<N: Number>(plan: &Staged, tape: &Tape, table: &Table<N>, 
     let outputs = tape.outputs.len();
     let which: Vec<usize> = (0..lanes).collect();
     let mut expected = Results::default();
-    Plan::new(tape).with_code(Code::Never).run(&which, table, 1, &mut expected);
+    Plan::new(tape).with_code(JitPolicy::Never).run(&which, table, 1, &mut expected);
     let [mut a, mut b, mut c] = parts.map(|width| vec![N::default(); width * lanes]);
     let mut target = Target::new([(&mut a, parts[0]), (&mut b, parts[1]), (&mut c, parts[2])]);
     let (mut stages, mut left) = (StageResults::default(), Vec::new());

@@ -5,6 +5,7 @@ use crate::layout::Layout;
 use crate::loss::{Loss, Noise};
 use crate::prior::Density;
 use crate::problem::Rows;
+use dmci::ErrorCode;
 use dmci::{
     Column, Datum, Diagnostic, Interpreter, Mode, Names, Parameter, ParameterKind, Program, Report, RunOptions, Schema,
     Shape,
@@ -39,7 +40,8 @@ pub fn parameters(
     if let Some(only) = only {
         if let Some(unknown) = only.iter().find(|name| schema.find(name).is_none()) {
             let names: Vec<&str> = list.iter().map(|p| p.name.as_str()).collect();
-            let error = Diagnostic::error("E0801", format!("{} declares no parameter {unknown}", program.name));
+            let error =
+                Diagnostic::error(ErrorCode::E0801, format!("{} declares no parameter {unknown}", program.name));
             return Err(Report::of(*error.help(format!("its parameters are {}", names.join(", ")))));
         }
         list.iter_mut().filter(|p| !only.contains(&p.name)).for_each(|p| p.fixed = true);
@@ -54,7 +56,7 @@ pub fn parameters(
                 Shape::Scalar => "a number".to_string(),
                 shape => format!("{} numbers", shape.len()),
             };
-            let error = Diagnostic::error("E0701", format!("the parameter {name} must start at {expected}"));
+            let error = Diagnostic::error(ErrorCode::E0701, format!("the parameter {name} must start at {expected}"));
             return Err(Report::of(*error.help(format!("write --set {name}=1.5, for example"))));
         }
     }
@@ -68,7 +70,7 @@ pub fn parameters(
             let message = format!("all parameters of {} are fixed", program.name);
             (message, "remove the word fixed from those that are to be fitted")
         };
-        return Err(Report::of(*Diagnostic::error("E0801", message).help(help)));
+        return Err(Report::of(*Diagnostic::error(ErrorCode::E0801, message).help(help)));
     }
     Ok((fitted, fixed))
 }
@@ -77,17 +79,18 @@ pub fn parameters(
 fn check_options(program: &Program, parameter: &Parameter) -> Result<(), Report> {
     let name = &parameter.name;
     if parameter.kind == ParameterKind::Unknown {
-        let error = Diagnostic::error("E0803", format!("a fit does not know the kind of {name}"));
+        let error = Diagnostic::error(ErrorCode::E0803, format!("a fit does not know the kind of {name}"));
         let help = "the kinds are free, positive, unit, signed-unit and (bounded low high)";
         return Err(parameter.report(program, error.help(help)));
     }
     // A unit of measurement is for the reader.
     if let Some(option) = parameter.options.iter().find(|o| !["unit", "per"].contains(&o.as_str())) {
-        let error = Diagnostic::error("E0803", format!("a fit does not know the option ({option} ...) of {name}"));
+        let error =
+            Diagnostic::error(ErrorCode::E0803, format!("a fit does not know the option ({option} ...) of {name}"));
         return Err(parameter.report(program, error.help("remove it; a scale and the word fixed are known")));
     }
     if matches!(parameter.kind, ParameterKind::Bounded(..)) && parameter.scale.is_some() {
-        let error = Diagnostic::error("E0803", format!("{name} has bounds and a scale"));
+        let error = Diagnostic::error(ErrorCode::E0803, format!("{name} has bounds and a scale"));
         return Err(parameter.report(program, error.help("remove the scale: the bounds say how large it is")));
     }
     Ok(())
@@ -104,7 +107,7 @@ pub fn check_aside(loss: &Loss, [weights, sigma, trials]: &[Option<String>; 3]) 
         let Some(column) = column.as_ref().filter(|_| !used) else { continue };
         let loss = if weighs { format!("the {} loss", loss.name()) } else { "an objective".into() };
         let message = format!("{loss} does not use a column of {what}, got {column}");
-        return Err(Report::of(*Diagnostic::error("E0813", message).help(help)));
+        return Err(Report::of(*Diagnostic::error(ErrorCode::E0813, message).help(help)));
     }
     Ok(())
 }
@@ -115,7 +118,7 @@ pub fn check_weights(table: &Table, column: &Option<String>, rows: &Rows) -> Res
         Some(column) if rows.weight.iter().all(|w| *w == 0.0) => {
             let message = format!("all weights are zero: {} has 0 as {column} in every row to fit", table.name);
             let help = "give some rows a weight above 0, or leave out --weights";
-            Err(Report::of(*Diagnostic::error("E0801", message).help(help)))
+            Err(Report::of(*Diagnostic::error(ErrorCode::E0801, message).help(help)))
         }
         _ => Ok(()),
     }
@@ -139,7 +142,7 @@ pub fn noise(
         let is_noise = |p: &&Parameter| p.name == name && p.shape == Shape::Scalar && !names.used.contains(&p.name);
         fixed.iter().find(is_noise).map(|p| p.init)
     };
-    let wrong = |message: String, help: &str| Err(Report::of(*Diagnostic::error("E0806", message).help(help)));
+    let wrong = |message: String, help: &str| Err(Report::of(*Diagnostic::error(ErrorCode::E0806, message).help(help)));
     let mut noise = Noise::default();
     let mut factor = 1.0;
     match loss {
@@ -189,19 +192,20 @@ pub fn priors(
     for (parameter, block) in parameters.iter().zip(&layout.blocks) {
         let Some(prior) = &parameter.prior else { continue };
         let Some(density) = Density::of(prior) else {
-            let error = Diagnostic::error("E0807", format!("a fit does not know the prior of {}", parameter.name));
+            let error =
+                Diagnostic::error(ErrorCode::E0807, format!("a fit does not know the prior of {}", parameter.name));
             return Err(parameter.report(program, error.help(format!("priors are {}", Density::FORMS))));
         };
         if !loss.is_likelihood() && *loss != Loss::Objective {
             let message = format!("{} has a prior, but the {} loss is no likelihood", parameter.name, loss.name());
             let help = "a prior weighs against a likelihood: use --loss gaussian with --sigma or a parameter sigma, or \
                         another likelihood";
-            return Err(parameter.report(program, Diagnostic::error("E0807", message).help(help)));
+            return Err(parameter.report(program, Diagnostic::error(ErrorCode::E0807, message).help(help)));
         }
         if density.log(parameter.init).0 == f64::NEG_INFINITY {
             let message = format!("the prior of {} excludes its start {}", parameter.name, parameter.init);
             let help = "start where the prior is not 0, or widen the prior";
-            return Err(parameter.report(program, Diagnostic::error("E0807", message).help(help)));
+            return Err(parameter.report(program, Diagnostic::error(ErrorCode::E0807, message).help(help)));
         }
         list.push((density, block.value, block.transform.values(), block.per_group));
     }
@@ -229,7 +233,8 @@ pub fn bind_columns(
             None
         };
         if let Some(clash) = clash {
-            let error = Diagnostic::error("E0707", format!("{name} is a column of {} and {clash}", table.name));
+            let error =
+                Diagnostic::error(ErrorCode::E0707, format!("{name} is a column of {} and {clash}", table.name));
             return Err(Report::of(*error.help("rename one of them")));
         }
         if !names.mentioned.contains(name) {
@@ -276,7 +281,7 @@ pub fn check_counts(table: &Table, loss: &Loss, targets: &[String], bound: &Boun
         let place = format!("{}: row {} of column {name}", table.name, row + 1);
         let message = format!("{place} must be {expected} for the {} loss, got {}", loss.name(), target[row]);
         let help = "correct the field, remove the row, or take another loss";
-        return Err(Report::of(*Diagnostic::error("E0706", message).help(help)));
+        return Err(Report::of(*Diagnostic::error(ErrorCode::E0706, message).help(help)));
     }
     Ok(())
 }
@@ -287,8 +292,10 @@ pub fn bind_series(names: &Names, table: &Table, run: &RunOptions) -> Result<Vec
     for column in table.columns.iter().filter(|c| names.mentioned.contains(&c.name)) {
         let name = &column.name;
         if run.bindings.iter().any(|(n, _)| n == name) {
-            let error =
-                Diagnostic::error("E0707", format!("{name} is a column of {} and given with --set", table.name));
+            let error = Diagnostic::error(
+                ErrorCode::E0707,
+                format!("{name} is a column of {} and given with --set", table.name),
+            );
             return Err(Report::of(*error.help("rename one of them")));
         }
         inputs.push(input(table, column)?);
@@ -335,7 +342,7 @@ fn some_read(table: &Table, inputs: &[(String, Column)]) -> Result<(), Report> {
     if let Some(odd) = table.columns.iter().map(|c| &c.name).find(|name| name.contains(is_odd)) {
         help += &format!("; in a program, the name {odd} is written |{odd}|");
     }
-    Err(Report::of(*Diagnostic::error("E0703", message).help(help)))
+    Err(Report::of(*Diagnostic::error(ErrorCode::E0703, message).help(help)))
 }
 
 /// The numbers of a target by its name.
@@ -362,7 +369,7 @@ fn not_negative(table: &Table, column: &TableColumn, zero: bool) -> Result<Vec<f
             let expected = if zero { "0 or more" } else { "above 0" };
             let place = format!("{}: row {} of column {}", table.name, row + 1, column.name);
             let message = format!("{place} must be {expected}, got {}", column.shown(row));
-            Err(Report::of(*Diagnostic::error("E0706", message).help("correct the field, or remove the row")))
+            Err(Report::of(*Diagnostic::error(ErrorCode::E0706, message).help("correct the field, or remove the row")))
         }
         None => Ok(numbers),
     }
@@ -377,7 +384,7 @@ pub fn find_column<'a>(table: &'a Table, name: &str) -> Result<&'a TableColumn, 
             Some(column) => format!("did you mean {}? upper and lower case differ", column.name),
             None => format!("its columns are {}", table.column_names()),
         };
-        Report::of(*Diagnostic::error("E0704", message).help(help))
+        Report::of(*Diagnostic::error(ErrorCode::E0704, message).help(help))
     })
 }
 
@@ -387,14 +394,14 @@ fn numbers(table: &Table, column: &TableColumn) -> Result<Vec<f64>, Report> {
     let reals = column.reals().map_err(|row| {
         let message = format!("{} must be a number, got {}", place(row), column.shown(row));
         let help = "correct the field, or remove the row; if it stands for a missing value, declare it with --missing";
-        Report::of(*Diagnostic::error("E0705", message).help(help))
+        Report::of(*Diagnostic::error(ErrorCode::E0705, message).help(help))
     })?;
     match (0..reals.len()).find(|&row| !reals[row].is_finite() && !column.missing.contains(&row)) {
         Some(row) => {
             let message = format!("{} must be a finite number, got {}", place(row), column.shown(row));
             let help =
                 "remove the row: a fit cannot use it; if it stands for a missing value, declare it with --missing";
-            Err(Report::of(*Diagnostic::error("E0706", message).help(help)))
+            Err(Report::of(*Diagnostic::error(ErrorCode::E0706, message).help(help)))
         }
         None => Ok(reals),
     }
@@ -410,7 +417,8 @@ pub fn with_procedure(
     targets: &[String],
     run: &RunOptions,
 ) -> Result<(Program, String), Report> {
-    let wrong = |message: String, help: String| Err(Report::of(*Diagnostic::error("E0806", message).help(help)));
+    let wrong =
+        |message: String, help: String| Err(Report::of(*Diagnostic::error(ErrorCode::E0806, message).help(help)));
     if !names.defined.iter().any(|name| name == loss) {
         let message = format!("there is no loss {loss}, and {} defines no procedure of that name", program.name);
         let help = format!("the losses are {}; a procedure takes prediction and target", Loss::NAMES.join(", "));
@@ -459,7 +467,7 @@ pub fn check_program<'a>(
         return Ok(());
     }
     let mut report = Interpreter::shared().check(program, &options);
-    for diagnostic in report.diagnostics.iter_mut().filter(|d| d.code == "E0301") {
+    for diagnostic in report.diagnostics.iter_mut().filter(|d| d.code == ErrorCode::E0301) {
         let name = diagnostic.span().map(|span| report.sources.slice(span)).unwrap_or_default();
         let suggested = diagnostic.help.as_ref().is_some_and(|help| help.starts_with("did you mean"));
         let similar = table.columns.iter().find(|c| c.name.eq_ignore_ascii_case(name) && !targets.contains(&c.name));

@@ -2,6 +2,7 @@
 
 use crate::layout::Layout;
 use crate::problem::raw_start;
+use dmci::ErrorCode;
 use dmci::{Column, Datum, Diagnostic, Names, Parameter, Program, Report, Shape};
 
 /// Where a parameter starts in one group. Groups without such a start take that of the parameter.
@@ -58,7 +59,7 @@ fn in_groups(parameter: &Parameter, groups: &[String], starts: &[GroupStart]) ->
         if start.is_some_and(|s| !own.set_start(&s.start)) {
             let message = format!("the start of {} in the group {group} has another shape", own.name);
             let help = "start from a fit of a program with the same parameters";
-            return Err(Report::of(*Diagnostic::error("E0701", message).help(help)));
+            return Err(Report::of(*Diagnostic::error(ErrorCode::E0701, message).help(help)));
         }
         Ok(own)
     };
@@ -76,7 +77,7 @@ pub(crate) fn held(
     if let Some(noise) = parameters.iter().find(is_noise) {
         let message = format!("{} differs by group and is not fitted: noise cannot have that", noise.name);
         let help = format!("fit it too, or give it one value with --set {}=...", noise.name);
-        return Err(Report::of(*Diagnostic::error("E0806", message).help(help)));
+        return Err(Report::of(*Diagnostic::error(ErrorCode::E0806, message).help(help)));
     }
     parameters.iter().map(|p| Ok(Held { groups: in_groups(p, groups, starts)? })).collect()
 }

@@ -7,6 +7,7 @@ use crate::problem::Problem;
 use crate::result::{Fit, result};
 use crate::search::{Evaluation, Stop};
 use crate::watch::Watch;
+use dmci::ErrorCode;
 use dmci::{Diagnostic, Report};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
@@ -157,7 +158,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 fn too_short(options: &FitOptions) -> Report {
     let limit = options.time.unwrap_or_default().as_secs_f64();
     let message = format!("the limit of {limit} s was over before the program was evaluated at the start");
-    Report::of(*Diagnostic::error("E0405", message).help("raise the limit with --time-limit"))
+    Report::of(*Diagnostic::error(ErrorCode::E0405, message).help("raise the limit with --time-limit"))
 }
 
 /// Why a search ends that did not end itself.
@@ -166,7 +167,7 @@ fn why(options: &FitOptions, began: Instant) -> Stop {
 }
 
 fn is_interruption(report: &Report) -> bool {
-    report.diagnostics.iter().any(|d| d.code == "E0409")
+    report.diagnostics.iter().any(|d| d.code == ErrorCode::E0409)
 }
 
 fn best_point(stages: &[Population]) -> Option<Vec<f64>> {
@@ -262,7 +263,8 @@ impl Plan<'_> {
 }
 
 fn resumed(bytes: &[u8], plan: &mut Plan<'_>) -> Result<Vec<Population>, Report> {
-    let wrong = |message: &str, help: &str| Report::of(*Diagnostic::error("E0905", message.to_string()).help(help));
+    let wrong =
+        |message: &str, help: &str| Report::of(*Diagnostic::error(ErrorCode::E0905, message.to_string()).help(help));
     let snapshot: Snapshot = postcard::from_bytes(bytes)
         .map_err(|_| wrong("the checkpoint is damaged", "start the fit again without --resume"))?;
     let Snapshot(version, fingerprint, start_loss, influence, stages) = snapshot;

@@ -1,6 +1,7 @@
 //! The groups that rows belong to, and the rows that are left out because something is missing.
 
 use crate::binding::find_column;
+use dmci::ErrorCode;
 use dmci::{Diagnostic, Parameter, Program, Report};
 use dmci_table::Table;
 
@@ -20,7 +21,7 @@ pub fn groups(
         match wanted {
             Some((first, column)) if column != per => {
                 let message = format!("{} differs by {per}, but {} by {column}", parameter.name, first.name);
-                let error = Diagnostic::error("E0803", message);
+                let error = Diagnostic::error(ErrorCode::E0803, message);
                 return Err(parameter.report(program, error.help("parameters differ by one column at most")));
             }
             _ => wanted = Some((parameter, per)),
@@ -30,7 +31,7 @@ pub fn groups(
         && per != column
     {
         let message = format!("{} differs by {per}, but series are grouped by {column}", parameter.name);
-        let error = Diagnostic::error("E0803", message);
+        let error = Diagnostic::error(ErrorCode::E0803, message);
         return Err(parameter.report(program, error.help("use the same column for both")));
     }
     let Some(per) = wanted.map(|w| w.1).or(column) else { return Ok((Vec::new(), vec![0; table.rows])) };
@@ -57,7 +58,7 @@ pub fn left_out(table: &Table, mut rows: Vec<usize>) -> Result<Vec<usize>, Repor
     rows.dedup();
     if rows.len() == table.rows {
         let message = format!("{}: every row misses a target or something that the program reads", table.name);
-        return Err(Report::of(*Diagnostic::error("E0708", message).help("check what --missing declares")));
+        return Err(Report::of(*Diagnostic::error(ErrorCode::E0708, message).help("check what --missing declares")));
     }
     Ok(rows)
 }
@@ -76,5 +77,5 @@ pub fn warn_left_out(table: &Table, rows: &[usize]) -> Report {
         many => format!("{many} rows are"),
     };
     let message = format!("{}: {rows} left out, because something is missing", table.name);
-    Report::of(*Diagnostic::warning("W0702", message))
+    Report::of(*Diagnostic::warning(ErrorCode::W0702, message))
 }

@@ -8,6 +8,7 @@ use crate::layout::Layout;
 use crate::loss::{Loss, Noise};
 use crate::problem::{Problem, ProblemOptions, Rows, chosen_time, groups_of};
 use crate::transform::Transform;
+use dmci::ErrorCode;
 use dmci::{Column, Datum, Diagnostic, Interpreter, Model, ModelOptions, Names, Parameter, Program, Report, Shape};
 use dmci_table::Table;
 use dmci_table::{Holdout, none_left};
@@ -182,7 +183,7 @@ impl Problem {
                 let message =
                     format!("the result yhat has {} numbers, but there are {} rows", numbers.len(), rows.len());
                 let help = "give one prediction for each row, for example by collecting them in the loop";
-                return Err(Report::of(*Diagnostic::error("E0808", message).help(help)));
+                return Err(Report::of(*Diagnostic::error(ErrorCode::E0808, message).help(help)));
             }
             let fitted = series.fitted[group];
             list.extend(rows.iter().zip(numbers).enumerate().map(|(i, (&row, y))| (row, y, i < fitted)));

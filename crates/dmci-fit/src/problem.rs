@@ -13,6 +13,7 @@ use crate::objective::Series;
 use crate::prior::Density;
 use crate::remembered::Remembered;
 use crate::transform::Transform;
+use dmci::ErrorCode;
 use dmci::{
     Cancel, Column, Diagnostic, Limits, Model, ModelOptions, Parameter, ParameterKind, Program, Report, RunOptions,
 };
@@ -369,7 +370,7 @@ pub(crate) fn raw_start(program: &Program, parameter: &Parameter, transform: Tra
     transform.raws_of(&parameter.starts).ok_or_else(|| {
         let Parameter { name, kind, .. } = parameter;
         let (domain, got) = (transform.domain(), shown(&parameter.starts));
-        let error = Diagnostic::error("E0802", format!("{name} is {kind} and must start {domain}, got {got}"));
+        let error = Diagnostic::error(ErrorCode::E0802, format!("{name} is {kind} and must start {domain}, got {got}"));
         parameter.report(program, error.help("start inside, not on the boundary, or choose another kind"))
     })
 }
@@ -385,7 +386,8 @@ fn constant_target(table: &Table, names: &[String], bound: &Bound) -> Report {
         let mut present = target.iter().filter(|y| !y.is_nan());
         let Some(first) = present.next().filter(|first| present.all(|y| y == *first)) else { continue };
         let message = format!("{}: the target {name} is {first} in every row", table.name);
-        let warning = Diagnostic::warning("W0701", message).help("a constant fits it; is it the right column?");
+        let warning =
+            Diagnostic::warning(ErrorCode::W0701, message).help("a constant fits it; is it the right column?");
         report.append(Report::of(*warning));
     }
     report

@@ -10,6 +10,7 @@ use crate::resample::{Bootstrap, Intervals};
 use crate::score::{Criteria, Score};
 use crate::search::{Need, Stop};
 use crate::uncertainty::{Sureness, Uncertainty, Verdict, uncertainty};
+use dmci::ErrorCode;
 use dmci::{Diagnostic, Parameter, Report};
 use std::time::Duration;
 
@@ -336,7 +337,7 @@ fn predicted(problem: &Problem, raw: &[f64], rows: &Rows, warnings: &mut Report)
         let row = rows.indices[cell / outputs] + 1;
         let message = format!("{}: the prediction of row {row} is {prediction}", problem.data);
         let help = "dmci eval with the fitted values shows what happens there";
-        warnings.append(Report::of(*Diagnostic::warning("W0501", message).help(help)));
+        warnings.append(Report::of(*Diagnostic::warning(ErrorCode::W0501, message).help(help)));
     }
     let score = Score::of(loss, &predictions, &rows.target, outputs);
     Ok((predictions, score))
@@ -351,7 +352,8 @@ fn without_influence(problem: &Problem, influence: &[bool], choice: &Choice, war
         if silent && !searched {
             let message = format!("the derivative by {} was zero throughout, so it was not fitted", parameter.name);
             let help = "the prediction does not depend on it, or only through the test of an if";
-            warnings.append(parameter.report(&problem.program, Diagnostic::warning("W0503", message).help(help)));
+            warnings
+                .append(parameter.report(&problem.program, Diagnostic::warning(ErrorCode::W0503, message).help(help)));
         }
     }
 }

@@ -231,7 +231,7 @@ fn a_row_without_a_group_is_left_out() {
     let problem = problem(program, &data, "y", Default::default()).unwrap();
     assert_eq!(problem.value_names(), ["m[A]", "m[B]"]);
     let fit = fitted(&problem);
-    assert_eq!((problem.training.len(), fit.warnings.diagnostics[0].code), (16, "W0702"));
+    assert_eq!((problem.training.len(), fit.warnings.diagnostics[0].code.as_str()), (16, "W0702"));
     assert!(fit.warnings.diagnostics[0].message.contains("2 rows are left out"), "{}", fit.warnings);
     // Series by group leave the same rows out.
     let table = Table::from_bytes("data.csv", data.as_bytes(), &["NA".to_string()]).unwrap();

@@ -35,7 +35,7 @@ fn by(name: &str) -> FitOptions {
 }
 
 fn code(report: &Report) -> &str {
-    report.diagnostics[0].code
+    report.diagnostics[0].code.as_str()
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::predict::{ByHand, Engine, Hand, Predict, options};
 use crate::task::{self, Task};
 use crate::train::{Protocol, Squares, train};
 use crate::{Experiment, Host, Settings};
+use dmci::ErrorCode;
 use dmci::{Diagnostic, Mode, Program, Report};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
@@ -124,7 +125,7 @@ fn longer(task: &Task, seeds: &[u64], single: bool) -> Result<Vec<Run>, Report> 
 }
 
 fn missing(id: &str) -> Report {
-    Report::of(*Diagnostic::error("E9901", format!("no function by hand for {id}")))
+    Report::of(*Diagnostic::error(ErrorCode::E9901, format!("no function by hand for {id}")))
 }
 
 fn one(

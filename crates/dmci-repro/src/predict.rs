@@ -5,6 +5,7 @@ use crate::hand::models::Function;
 use crate::hand::tape::{Number, Tape};
 use crate::task::Task;
 use crate::timing::least_each;
+use dmci::ErrorCode;
 use dmci::{Batch, Column, Diagnostic, Mode, Model, ModelOptions, Numerics, Program, Report, RunOptions, Want};
 
 /// Predictions of all rows for some points, and their derivatives by the parameters.
@@ -133,7 +134,10 @@ impl ByHand {
 }
 
 fn broken(why: String) -> Report {
-    Report::of(*Diagnostic::error("E9901", format!("the hand-written interpreter does not know the program: {why}")))
+    Report::of(*Diagnostic::error(
+        ErrorCode::E9901,
+        format!("the hand-written interpreter does not know the program: {why}"),
+    ))
 }
 
 impl Predict for ByHand {

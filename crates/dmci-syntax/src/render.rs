@@ -224,7 +224,7 @@ pub fn to_json(sources: &Sources, diagnostic: &Diagnostic) -> String {
     let spans: Vec<String> = diagnostic.labels.iter().map(|label| label_json(sources, label)).collect();
     format!(
         "{{\"code\":{},\"severity\":\"{severity}\",\"fault\":\"{}\",\"message\":{},\"spans\":[{}],\"help\":{}}}",
-        json_string(diagnostic.code),
+        json_string(diagnostic.code.as_str()),
         diagnostic.fault.name(),
         json_string(&diagnostic.message),
         spans.join(","),
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn one_line_with_two_labels() {
         let (sources, span) = setup("(define (f x)\n  (+ x y))\n");
-        let error = Diagnostic::error("E0301", "y is not defined")
+        let error = Diagnostic::error(dmci_value::ErrorCode::E0301, "y is not defined")
             .at_with(span(21, 22), "not found")
             .at_with(span(9, 10), "in this procedure")
             .help("did you mean x?");
@@ -311,7 +311,7 @@ help: did you mean x?
     #[test]
     fn long_spans_show_first_and_last_line() {
         let (sources, span) = setup("(a\n b\n c\n\td)\n");
-        let error = Diagnostic::error("E0201", "malformed").at_with(span(0, 12), "this form");
+        let error = Diagnostic::error(dmci_value::ErrorCode::E0201, "malformed").at_with(span(0, 12), "this form");
         let expected = "\
 error[E0201]: malformed
  --> a.scm:1:1
@@ -331,12 +331,12 @@ error[E0201]: malformed
         let text = format!("({} oops {})", "x ".repeat(5000), "y ".repeat(5000));
         let at = text.find("oops").unwrap();
         let (sources, span) = setup(&text);
-        let shown = render(&sources, &Diagnostic::error("E0301", "m").at(span(at, at + 4)), false);
+        let shown = render(&sources, &Diagnostic::error(dmci_value::ErrorCode::E0301, "m").at(span(at, at + 4)), false);
         let lines: Vec<&str> = shown.lines().collect();
         assert!(lines[3].starts_with("1 | ...") && lines[3].ends_with("...") && lines[3].len() < 140);
         assert_eq!(lines[3].find("oops"), lines[4].find("^^^^"));
         let (sources, span) = setup("(\u{4e2d}\u{6587} x\x1b[2J)");
-        let shown = render(&sources, &Diagnostic::error("E0301", "m\x1b").at(span(8, 9)), false);
+        let shown = render(&sources, &Diagnostic::error(dmci_value::ErrorCode::E0301, "m\x1b").at(span(8, 9)), false);
         assert!(shown.contains("\n  |       ^\n") && !shown.contains('\x1b'));
     }
 
@@ -345,19 +345,19 @@ error[E0201]: malformed
         for text in ["", "\n", "a", "\u{e9}\r\n\u{e9}"] {
             let (sources, span) = setup(text);
             for (a, b) in [(0, 0), (0, 9), (1, 1), (1, 2), (2, 1), (7, 9), (4, 5)] {
-                let error = Diagnostic::error("E0301", "m").at(span(a, b));
+                let error = Diagnostic::error(dmci_value::ErrorCode::E0301, "m").at(span(a, b));
                 assert!(render(&sources, &error, false).contains("^"));
                 to_json(&sources, &error);
             }
         }
-        let nowhere = Diagnostic::error("E0301", "m").at(Span::new(dmci_value::SourceId(9), 0, 1));
+        let nowhere = Diagnostic::error(dmci_value::ErrorCode::E0301, "m").at(Span::new(dmci_value::SourceId(9), 0, 1));
         assert_eq!(render(&Sources::default(), &nowhere, false), "error[E0301]: m\n");
     }
 
     #[test]
     fn json_has_places_and_escapes() {
         let (sources, span) = setup("(f \"a\n\")");
-        let error = Diagnostic::error("E0303", "a \"b\"\u{1}").at_with(span(3, 7), "here");
+        let error = Diagnostic::error(dmci_value::ErrorCode::E0303, "a \"b\"\u{1}").at_with(span(3, 7), "here");
         assert_eq!(
             to_json(&sources, &error),
             "{\"code\":\"E0303\",\"severity\":\"error\",\"fault\":\"program\",\"message\":\"a \\\"b\\\"\\u0001\",\

@@ -3,11 +3,12 @@
 //! coordinates of a grid stand beside its numbers.
 
 use crate::data::{Table, TableColumn};
+use dmci::ErrorCode;
 use dmci::{Column, Datum, Diagnostic, Report};
 
 /// What is wrong with a file.
 fn wrong(name: &str, message: impl std::fmt::Display, help: &str) -> Report {
-    Report::of(*Diagnostic::error("E0702", format!("{name}: {message}")).help(help))
+    Report::of(*Diagnostic::error(ErrorCode::E0702, format!("{name}: {message}")).help(help))
 }
 
 /// Most rows that a table may have.

@@ -1,34 +1,40 @@
 //! The table of stable codes, with the long explanation that `dmci explain` prints: one Markdown
 //! file each in `codes/`. The first `scheme` block of a file is a program that causes the error.
 
-/// One code.
-#[derive(Clone, Copy, Debug)]
-pub struct Code {
-    /// The code itself.
-    pub code: &'static str,
-    /// A short title.
-    pub title: &'static str,
-    /// What it means, an example that causes it, and how to repair that.
-    pub explanation: &'static str,
-}
-
-impl Code {
-    /// The first `scheme` block of the explanation: a program that causes the error. Codes that no
-    /// short program can cause have none.
-    pub fn example(&self) -> Option<&'static str> {
-        let (_, rest) = self.explanation.split_once("```scheme\n")?;
-        rest.split_once("```").map(|(program, _)| program)
-    }
-}
-
 macro_rules! table {
     ($($code:ident: $title:literal,)*) => {
-        /// Every code, in order.
-        pub const CODES: &[Code] = &[$(Code {
-            code: stringify!($code),
-            title: $title,
-            explanation: include_str!(concat!("codes/", stringify!($code), ".md")),
-        }),*];
+        /// The stable code of an error or a warning.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[allow(missing_docs, reason = "the table below and `ErrorCode::explanation` say what each code means")]
+        pub enum ErrorCode {
+            $($code,)*
+        }
+
+        impl ErrorCode {
+            /// Every code, in order.
+            pub const ALL: &[ErrorCode] = &[$(ErrorCode::$code),*];
+
+            /// The code as it is printed.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(ErrorCode::$code => stringify!($code),)*
+                }
+            }
+
+            /// A short title.
+            pub const fn title(self) -> &'static str {
+                match self {
+                    $(ErrorCode::$code => $title,)*
+                }
+            }
+
+            /// What it means, an example that causes it, and how to repair that.
+            pub const fn explanation(self) -> &'static str {
+                match self {
+                    $(ErrorCode::$code => include_str!(concat!("codes/", stringify!($code), ".md")),)*
+                }
+            }
+        }
     };
 }
 
@@ -127,9 +133,30 @@ table! {
     W0702: "rows left out of a fit",
 }
 
-/// The entry of a code.
-pub fn find(code: &str) -> Option<&'static Code> {
-    CODES.binary_search_by(|c| c.code.cmp(code)).ok().map(|i| &CODES[i])
+impl ErrorCode {
+    /// The code of a name such as `E0301`.
+    pub fn find(name: &str) -> Option<ErrorCode> {
+        ErrorCode::ALL.binary_search_by(|c| c.as_str().cmp(name)).ok().map(|i| ErrorCode::ALL[i])
+    }
+
+    /// The first `scheme` block of the explanation: a program that causes the error. Codes that no
+    /// short program can cause have none.
+    pub fn example(self) -> Option<&'static str> {
+        let (_, rest) = self.explanation().split_once("```scheme\n")?;
+        rest.split_once("```").map(|(program, _)| program)
+    }
+}
+
+impl std::fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl PartialEq<&str> for ErrorCode {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
+    }
 }
 
 #[cfg(test)]
@@ -138,21 +165,22 @@ mod tests {
 
     #[test]
     fn codes_are_sorted_and_found() {
-        assert!(CODES.is_sorted_by(|a, b| a.code < b.code));
-        assert!(CODES.iter().all(|c| find(c.code).is_some_and(|f| f.title == c.title)));
-        assert!(find("E0000").is_none());
+        assert!(ErrorCode::ALL.is_sorted_by(|a, b| a.as_str() < b.as_str()));
+        assert!(ErrorCode::ALL.iter().all(|&c| ErrorCode::find(c.as_str()) == Some(c)));
+        assert!(ErrorCode::find("E0000").is_none());
     }
 
     #[test]
     fn explanations_are_complete() {
-        for code in CODES {
-            assert!(!code.title.is_empty() && code.explanation.lines().count() >= 1, "{}", code.code);
-            assert_eq!(code.explanation.matches("```").count() % 2, 0, "{}", code.code);
-            let class = &code.code[1..3];
-            let exempt = ["E0110", "E0405", "E0408", "E0409", "E0410"].contains(&code.code)
+        for code in ErrorCode::ALL {
+            assert!(!code.title().is_empty() && code.explanation().lines().count() >= 1, "{code}");
+            assert_eq!(code.explanation().matches("```").count() % 2, 0, "{code}");
+            let class = &code.as_str()[1..3];
+            let exempt = [ErrorCode::E0110, ErrorCode::E0405, ErrorCode::E0408, ErrorCode::E0409, ErrorCode::E0410]
+                .contains(code)
                 || class >= "07"
-                || code.code.starts_with('W');
-            assert_eq!(code.example().is_none(), exempt, "{}", code.code);
+                || code.as_str().starts_with('W');
+            assert_eq!(code.example().is_none(), exempt, "{code}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Condition objects: what `raise`d errors look like to programs that catch them.
 
+use crate::codes::ErrorCode;
 use crate::diagnostic::{Diagnostic, Error, Fault, Label, Severity};
 use crate::heap::{Heap, Kind};
 use crate::span::{Span, SpanId};
@@ -53,7 +54,7 @@ impl Heap {
     }
 
     /// A condition object. `place` is where it was raised in the user's text.
-    pub fn condition(&mut self, code: &'static str, message: &str, irritants: Value, place: Place) -> Value {
+    pub fn condition(&mut self, code: ErrorCode, message: &str, irritants: Value, place: Place) -> Value {
         let message = self.string(message);
         self.condition_with(code, message, irritants, place, Value::FALSE)
     }
@@ -61,13 +62,13 @@ impl Heap {
     /// A condition object with any message value.
     pub fn condition_with(
         &mut self,
-        code: &'static str,
+        code: ErrorCode,
         message: Value,
         irritants: Value,
         place: Place,
         help: Value,
     ) -> Value {
-        let code = Value::symbol(self.symbols.intern(code));
+        let code = Value::symbol(self.symbols.intern(code.as_str()));
         self.alloc(Kind::Condition, &[code, message, irritants, Value::fixnum(place.to_bits()), help])
     }
 
@@ -84,9 +85,9 @@ impl Heap {
     }
 
     /// Its stable code.
-    pub fn condition_code(&self, r: Ref) -> &'static str {
+    pub fn condition_code(&self, r: Ref) -> ErrorCode {
         let code = self.field(r, Field::Code as usize);
-        code.as_symbol().and_then(|s| crate::codes::find(self.symbols.name(s))).map_or("E9901", |c| c.code)
+        code.as_symbol().and_then(|s| ErrorCode::find(self.symbols.name(s))).unwrap_or(ErrorCode::E9901)
     }
 
     /// Its message (a string, or whatever the program gave to `error`).

@@ -1,5 +1,6 @@
 //! Diagnostics: what is wrong, where, whose fault it is, and what to do.
 
+use crate::codes::ErrorCode;
 use crate::span::Span;
 
 /// How bad it is.
@@ -65,8 +66,8 @@ pub struct Label {
 /// One error or warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Stable code, e.g. `E0301`; [`crate::codes`] lists them all.
-    pub code: &'static str,
+    /// Stable code, e.g. `E0301`.
+    pub code: ErrorCode,
     /// Error or warning.
     pub severity: Severity,
     /// Whose fault it is.
@@ -84,7 +85,7 @@ pub type Error = Box<Diagnostic>;
 
 impl Diagnostic {
     /// An error of the program, without a place yet.
-    pub fn error(code: &'static str, message: impl Into<String>) -> Error {
+    pub fn error(code: ErrorCode, message: impl Into<String>) -> Error {
         Box::new(Diagnostic {
             code,
             severity: Severity::Error,
@@ -96,7 +97,7 @@ impl Diagnostic {
     }
 
     /// A warning, without a place yet.
-    pub fn warning(code: &'static str, message: impl Into<String>) -> Error {
+    pub fn warning(code: ErrorCode, message: impl Into<String>) -> Error {
         let mut warning = Diagnostic::error(code, message);
         warning.severity = Severity::Warning;
         warning
@@ -120,6 +121,11 @@ impl Diagnostic {
         self
     }
 
+    /// Whether it says that the run was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.code == ErrorCode::E0409
+    }
+
     /// The primary span.
     pub fn span(&self) -> Option<Span> {
         self.labels.first().map(|l| l.span)
@@ -131,13 +137,14 @@ impl Diagnostic {
     }
 }
 
-fn fault_of(code: &str) -> Fault {
-    match code.get(1..3) {
-        Some("04") if code == "E0409" => Fault::Interrupted,
-        Some("04") => Fault::Limit,
-        Some("07") => Fault::Data,
-        Some("09") if code.starts_with("E091") => Fault::Usage,
-        Some("99") => Fault::Internal,
+fn fault_of(code: ErrorCode) -> Fault {
+    let name = code.as_str();
+    match &name[1..3] {
+        "04" if code == ErrorCode::E0409 => Fault::Interrupted,
+        "04" => Fault::Limit,
+        "07" => Fault::Data,
+        "09" if name.starts_with("E091") => Fault::Usage,
+        "99" => Fault::Internal,
         _ => Fault::Program,
     }
 }

@@ -9,6 +9,7 @@
 //! [`Heap::poll`], which makes the VM look up at its next call or loop edge.
 
 use crate::alarm::Alarm;
+use crate::codes::ErrorCode;
 use crate::diagnostic::{Diagnostic, Error};
 use crate::span::{Origin, PairSpan, Sources, SpanId, SpanTable};
 use crate::symbol::{Symbol, Symbols};
@@ -433,8 +434,11 @@ impl Heap {
 
     /// The error for a heap that is full.
     pub fn out_of_memory(&self) -> Error {
-        Diagnostic::error("E0402", format!("the program needs more than {} MiB of memory", self.max_words >> 17))
-            .help("raise the limit with --heap, or keep less data alive")
+        Diagnostic::error(
+            ErrorCode::E0402,
+            format!("the program needs more than {} MiB of memory", self.max_words >> 17),
+        )
+        .help("raise the limit with --heap, or keep less data alive")
     }
 
     /// Counts bytes held outside the heap's words towards the limit.

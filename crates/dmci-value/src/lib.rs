@@ -13,6 +13,7 @@ pub mod symbol;
 pub mod value;
 
 pub use alarm::Alarm;
+pub use codes::ErrorCode;
 pub use condition::Place;
 pub use diagnostic::{Diagnostic, Error, Fault, Label, Severity};
 pub use dmci_ops::Shape;

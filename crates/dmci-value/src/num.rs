@@ -39,6 +39,7 @@ pub use rounding::{
     round_to_exact, truncate, truncate_to_exact,
 };
 
+use crate::codes::ErrorCode;
 use crate::diagnostic::{Diagnostic, Error};
 use crate::heap::{Heap, Kind};
 use crate::value::{FIXNUM_MAX, FIXNUM_MIN, Value};
@@ -175,7 +176,7 @@ fn exact_operand(heap: &Heap, who: &str, v: Value) -> Result<BigInt, Error> {
 
 /// The error for an operand of the wrong type.
 pub fn wrong_type(heap: &Heap, who: &str, what: &str, v: Value) -> Error {
-    Diagnostic::error("E0303", format!("{who} expected {what}, got {}", describe(heap, v)))
+    Diagnostic::error(ErrorCode::E0303, format!("{who} expected {what}, got {}", describe(heap, v)))
 }
 
 /// A few words for a value in a message: numbers and atoms as printed, other objects by kind.
@@ -227,12 +228,12 @@ pub fn describe(heap: &Heap, v: Value) -> String {
 }
 
 fn too_large() -> Error {
-    Diagnostic::error("E0406", format!("an exact integer grows beyond {MAX_BITS} bits"))
+    Diagnostic::error(ErrorCode::E0406, format!("an exact integer grows beyond {MAX_BITS} bits"))
         .help("compute with reals: write 2.0 instead of 2, or convert with (inexact x)")
 }
 
 fn division_by_zero(who: &str) -> Error {
-    Diagnostic::error("E0501", format!("{who}: division by zero"))
+    Diagnostic::error(ErrorCode::E0501, format!("{who}: division by zero"))
         .help("test the divisor with zero? first; dividing by the real 0.0 with / gives an infinity instead")
 }
 

@@ -11,6 +11,7 @@ use dmci_compile::lower::Options;
 use dmci_compile::ncg::Unit;
 use dmci_syntax::expand::{SyntaxTable, expand_program, intern_keywords};
 use dmci_syntax::reader;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Heap, Origin, Symbol, Value};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -99,7 +100,7 @@ impl Vm {
         let raise_error = raise
             .and_then(Value::as_object)
             .map(|cell| self.world.heap.field(cell, 0))
-            .ok_or_else(|| Diagnostic::error("E9901", "the library does not define %raise-error"))?;
+            .ok_or_else(|| Diagnostic::error(ErrorCode::E9901, "the library does not define %raise-error"))?;
         let mut syntax = self.image().syntax.clone();
         let reserved = system.keys().filter(|&&s| self.world.heap.symbols.name(s).starts_with('%')).copied().collect();
         syntax.reserved = Some(Arc::new(reserved));

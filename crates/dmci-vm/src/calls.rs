@@ -6,6 +6,7 @@ use crate::machine::Vm;
 use crate::prims::{self, Control, arguments, wrong_arity};
 use crate::world::NAMED;
 use dmci_compile::bytecode::HEADER;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Heap, Kind, Ref, SpanId, Value};
 
 /// What the machine does next.
@@ -50,7 +51,7 @@ impl Vm {
         if self.world.heap.as_kind(f, Kind::Continuation).is_some() {
             return Ok(());
         }
-        Err(Diagnostic::error("E0304", format!("{} is not a procedure", self.world.show(f)))
+        Err(Diagnostic::error(ErrorCode::E0304, format!("{} is not a procedure", self.world.show(f)))
             .help("the first item of a form is called: remove the extra parentheses, or quote the list"))
     }
 
@@ -190,7 +191,7 @@ impl Vm {
             }
         }
         let name = self.world.procedure_name(f).unwrap_or_else(|| "case-lambda".into());
-        Err(Diagnostic::error("E0302", format!("no clause of {name} takes {}", arguments(n))))
+        Err(Diagnostic::error(ErrorCode::E0302, format!("no clause of {name} takes {}", arguments(n))))
     }
 
     /// `(apply f a ... list)`: the window becomes a call of `f`; returns the number of arguments.

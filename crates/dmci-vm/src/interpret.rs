@@ -12,6 +12,7 @@ use crate::machine::Vm;
 use crate::prims;
 use crate::traced;
 use dmci_compile::bytecode::{HEADER, Instr, Reg};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Kind, Value, num};
 
 impl Vm {
@@ -625,7 +626,7 @@ impl Vm {
     fn primitive_by_name(&mut self, name: &str, args: &[Value]) -> Result<Value, Error> {
         match prims::set().number(name) {
             Some(p) => traced::call(&mut self.world, p.into(), args),
-            None => Err(Diagnostic::error("E9901", format!("the primitive {name} is missing"))),
+            None => Err(Diagnostic::error(ErrorCode::E9901, format!("the primitive {name} is missing"))),
         }
     }
 

@@ -13,6 +13,7 @@ use crate::traced::Explanation;
 use crate::world::NAMED;
 use dmci_compile::bytecode::Reg;
 use dmci_tape::NodeId;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Store, Value};
 
 mod merge;
@@ -116,7 +117,7 @@ impl Arms {
 
 /// The error that ends an arm that cannot be joined, for this reason; only explanations show it.
 pub(crate) fn left_arm(why: &str) -> Error {
-    Diagnostic::error("E9901", why)
+    Diagnostic::error(ErrorCode::E9901, why)
 }
 
 /// What came of both arms.
@@ -376,7 +377,7 @@ impl Vm {
             self.world.recording.as_ref().map_or((0, 0), |r| (r.recorder.len(), r.recorder.guard_count()));
         if self.world.explaining {
             self.world.why_parted = match &run {
-                Err(error) if error.code == "E9901" => Some(error.message.clone()),
+                Err(error) if error.code == ErrorCode::E9901 => Some(error.message.clone()),
                 Err(error) => Some(format!("an arm fails: {}", error.message)),
                 Ok(_) if printed => Some("an arm prints".into()),
                 Ok(_) if drew => Some("an arm draws random numbers".into()),

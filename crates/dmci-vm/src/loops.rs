@@ -14,6 +14,7 @@ use crate::world::{NAMED, World};
 use dmci_compile::bytecode::Reg;
 use dmci_ops::Type;
 use dmci_tape::{LoopEnd, LoopKind, NewLoop, NodeId, Repeat, Round};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, SpanId, Value};
 use state::{End, Found, State};
 
@@ -461,7 +462,7 @@ impl World {
         let mut numbers = Vec::with_capacity(state.numbers.len());
         for (i, number) in state.numbers.iter().enumerate() {
             let Some(recording) = &mut self.recording else {
-                return Err(Diagnostic::error("E9901", "there is no tape"));
+                return Err(Diagnostic::error(ErrorCode::E9901, "there is no tape"));
             };
             let node = recording.recorder.end_of(repeat, of, i);
             let bits = recording.recorder.elements(node).to_vec();

@@ -9,6 +9,7 @@ use crate::traced::Choices;
 use crate::world::{Output, World};
 use dmci_compile::bytecode::{ClosureSite, Code, Instr};
 use dmci_compile::graph::Graph;
+use dmci_value::ErrorCode;
 use dmci_value::heap::Moment;
 use dmci_value::{Alarm, Diagnostic, Error, Heap, Kind, Origin, Place, SpanId, Value};
 use std::sync::Arc;
@@ -187,7 +188,7 @@ impl Vm {
         let first_site = self.sites.len() as u32;
         let first_code = self.codes.len() as u32;
         if first_code as usize + bytecode.codes.len() >= 1 << 24 {
-            return Err(Diagnostic::error("E0408", "too many procedures were loaded"));
+            return Err(Diagnostic::error(ErrorCode::E0408, "too many procedures were loaded"));
         }
         for mut site in bytecode.sites {
             site.function += first_code;
@@ -288,7 +289,7 @@ impl Vm {
         self.world.check_cancelled()?;
         if self.deadline.is_some_and(|d| Instant::now() >= d) {
             let limit = self.limits.time.as_secs_f64();
-            return Err(Diagnostic::error("E0405", format!("the program ran for more than {limit} s"))
+            return Err(Diagnostic::error(ErrorCode::E0405, format!("the program ran for more than {limit} s"))
                 .help("raise the limit with --time"));
         }
         Ok(())
@@ -300,8 +301,11 @@ impl Vm {
         let used = (self.slice - heap.poll - heap.poll_taken).max(0) as u64;
         if used > self.fuel_left {
             self.fuel_left = 0;
-            return Err(Diagnostic::error("E0401", format!("the program took more than {} steps", self.limits.fuel))
-                .help("look for a loop that does not end, or raise the limit with --fuel"));
+            return Err(Diagnostic::error(
+                ErrorCode::E0401,
+                format!("the program took more than {} steps", self.limits.fuel),
+            )
+            .help("look for a loop that does not end, or raise the limit with --fuel"));
         }
         self.fuel_left -= used;
         self.check_time()?;
@@ -337,8 +341,11 @@ impl Vm {
     #[cold]
     pub(crate) fn grow_stack(&mut self, slots: usize) -> Result<(), Error> {
         if slots > self.max_slots {
-            return Err(Diagnostic::error("E0403", format!("calls are nested more than {} deep", self.limits.depth))
-                .help("make the recursion a tail call, or raise the limit with --depth"));
+            return Err(Diagnostic::error(
+                ErrorCode::E0403,
+                format!("calls are nested more than {} deep", self.limits.depth),
+            )
+            .help("make the recursion a tail call, or raise the limit with --depth"));
         }
         // The stack counts towards the memory of the program.
         if slots + self.world.heap.live_words() > self.limits.heap / 8 {
@@ -426,7 +433,7 @@ impl Vm {
         let text = self.world.uncaught_text(object);
         match self.world.heap.as_condition(object) {
             Some(r) => self.world.heap.condition_diagnostic(r, text),
-            None => Diagnostic::error("E0308", text)
+            None => Diagnostic::error(ErrorCode::E0308, text)
                 .help("raise a condition made by (error message irritant ...), or catch it with guard"),
         }
     }

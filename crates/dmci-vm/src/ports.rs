@@ -2,6 +2,7 @@
 //! any other. There are no files; the console port stands for the captured output.
 
 use crate::world::World;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Heap, Kind, Ref, Value};
 
 /// What a port is for.
@@ -150,7 +151,7 @@ impl World {
         if port.is_open(&self.heap) {
             return Ok(port);
         }
-        Err(Diagnostic::error("E0303", format!("{who} expected an open port, got one that was closed")))
+        Err(Diagnostic::error(ErrorCode::E0303, format!("{who} expected an open port, got one that was closed")))
     }
 
     /// Prints text to a port.

@@ -27,6 +27,7 @@ use crate::loops::HeadState;
 use crate::world::World;
 use dmci_ops::{Build, Op, Type};
 use dmci_tape::{LeafKind, NodeId, Recorder};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Heap, Kind, SpanId, Value, num};
 use explain::Note;
 use rustc_hash::FxHashMap;
@@ -200,12 +201,15 @@ impl World {
 
     fn recorder(&mut self) -> Result<&mut Recorder, Error> {
         let Some(recording) = &mut self.recording else {
-            return Err(Diagnostic::error("E9901", "there is no tape"));
+            return Err(Diagnostic::error(ErrorCode::E9901, "there is no tape"));
         };
         if recording.recorder.len() + recording.recorder.element_count() / 8 > recording.limit {
             let limit = recording.limit;
-            return Err(Diagnostic::error("E0410", format!("the recorded path has more than {limit} operations"))
-                .help("record a shorter run, or raise the limit with --tape"));
+            return Err(Diagnostic::error(
+                ErrorCode::E0410,
+                format!("the recorded path has more than {limit} operations"),
+            )
+            .help("record a shorter run, or raise the limit with --tape"));
         }
         Ok(&mut recording.recorder)
     }

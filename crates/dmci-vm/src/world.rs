@@ -5,6 +5,7 @@ use crate::environment::Environments;
 use crate::limits::{Cancel, Numerics};
 use crate::traced::{Choices, LaneText, Piece, Recording};
 use dmci_syntax::printer;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Heap, Kind, Place, Value};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -66,17 +67,21 @@ impl World {
 
     /// An error if the run was cancelled.
     pub fn check_cancelled(&self) -> Result<(), Error> {
-        if self.cancel.is_cancelled() { Err(Diagnostic::error("E0409", "the run was cancelled")) } else { Ok(()) }
+        if self.cancel.is_cancelled() {
+            Err(Diagnostic::error(ErrorCode::E0409, "the run was cancelled"))
+        } else {
+            Ok(())
+        }
     }
 
     /// The error of a primitive that stopped because the alarm rang.
     #[cold]
     pub(crate) fn stopped(&self) -> Error {
         if self.heap.alarm.is_cancelled() {
-            return Diagnostic::error("E0409", "the run was cancelled");
+            return Diagnostic::error(ErrorCode::E0409, "the run was cancelled");
         }
         let limit = self.heap.alarm.limit().as_secs_f64();
-        Diagnostic::error("E0405", format!("the program ran for more than {limit} s"))
+        Diagnostic::error(ErrorCode::E0405, format!("the program ran for more than {limit} s"))
             .help("raise the limit with --time")
     }
 
@@ -126,8 +131,11 @@ impl Output {
     /// Adds text; an error when the limit is passed.
     pub fn push(&mut self, text: &str) -> Result<(), Error> {
         if self.text.len() + text.len() > self.limit {
-            return Err(Diagnostic::error("E0404", format!("the program prints more than {} bytes", self.limit))
-                .help("print less, or raise the limit with --output-limit"));
+            return Err(Diagnostic::error(
+                ErrorCode::E0404,
+                format!("the program prints more than {} bytes", self.limit),
+            )
+            .help("print less, or raise the limit with --output-limit"));
         }
         self.text.push_str(text);
         Ok(())

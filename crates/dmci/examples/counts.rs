@@ -4,7 +4,7 @@
 //! once more between two calls of [`mark`]. Prints the names of the cases, in order.
 
 use dmci::{
-    Batch, Code, Column, Datum, GradOptions, Interpreter, Mode, Model, ModelOptions, Program, RunOptions, Want,
+    Batch, Column, Datum, GradOptions, Interpreter, JitPolicy, Mode, Model, ModelOptions, Program, RunOptions, Want,
 };
 use std::hint::black_box;
 
@@ -71,7 +71,7 @@ struct Lanes {
 }
 
 impl Lanes {
-    fn model(&self, code: Code) -> Model {
+    fn model(&self, code: JitPolicy) -> Model {
         let run = options(Mode::Dmci, &self.fixed);
         let names: Vec<&str> = self.params.iter().map(|(name, _)| *name).collect();
         let inputs: Vec<&str> = self.inputs.iter().map(|(name, _)| *name).collect();
@@ -97,20 +97,20 @@ impl Lanes {
     /// The first call: a recording, and whatever is made of it.
     fn first(self) -> Work {
         let (params, columns) = self.data();
-        Box::new(move || evaluate(&self.model(Code::WhenItPays), &mut Batch::default(), &params, &columns))
+        Box::new(move || evaluate(&self.model(JitPolicy::WhenItPays), &mut Batch::default(), &params, &columns))
     }
 
     /// Later calls, by machine code, whenever that may be made.
     fn again(self) -> Result<Work, Failure> {
-        self.again_by(Code::Always)
+        self.again_by(JitPolicy::Always)
     }
 
     /// Later calls, by the executor without machine code.
     fn again_in_blocks(self) -> Result<Work, Failure> {
-        self.again_by(Code::Never)
+        self.again_by(JitPolicy::Never)
     }
 
-    fn again_by(self, code: Code) -> Result<Work, Failure> {
+    fn again_by(self, code: JitPolicy) -> Result<Work, Failure> {
         let (params, columns) = self.data();
         let (model, mut batch) = (self.model(code), Batch::default());
         for _ in 0..10 {

@@ -28,6 +28,7 @@ use crate::report::Report;
 use dmci_compile::core::{self, Expr};
 use dmci_syntax::expand::nesting_depth;
 use dmci_syntax::{printer, reader};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Heap, Origin, Value};
 use dmci_vm::deep;
 use dmci_vm::environment::USER;
@@ -49,7 +50,7 @@ impl Program {
             .map_err(|diagnostics| Report { diagnostics, sources: heap.sources.clone() })?;
         if program.depth > MAX_DEPTH {
             let message = format!("{} is nested {} deep, expected at most {MAX_DEPTH}", self.name, program.depth);
-            return Err(Report::of(*Diagnostic::error("E0407", message).help("define parts of it by names")));
+            return Err(Report::of(*Diagnostic::error(ErrorCode::E0407, message).help("define parts of it by names")));
         }
         let forms = heap.list_items(program.forms).unwrap_or_default();
         let show = |v| printer::write(&heap, v);
@@ -71,7 +72,7 @@ impl Program {
         for datum in data {
             let value = datum.to_value(&mut heap).filter(|_| !datum.is_opaque());
             let value = value.ok_or_else(|| {
-                let error = Diagnostic::error("E0710", format!("a program is made of data, got {datum:?}"));
+                let error = Diagnostic::error(ErrorCode::E0710, format!("a program is made of data, got {datum:?}"));
                 Report::of(*error.help("use numbers, symbols, strings, characters, booleans, lists and vectors"))
             })?;
             lines.push(printer::write(&heap, value));
@@ -178,7 +179,7 @@ impl Program {
             _ => format!("its parameters and inputs are {}", known.join(", ")),
         };
         let message = format!("{} has no parameter or input {name}", self.name);
-        Err(Report::of(*Diagnostic::error("E0710", message).help(help)))
+        Err(Report::of(*Diagnostic::error(ErrorCode::E0710, message).help(help)))
     }
 }
 
@@ -228,7 +229,7 @@ fn assemble(name: &str, parts: &[Part], expression: &str) -> Result<Program, Rep
                  the parameter of one part",
                 entry.name
             );
-            return Err(Report::of(*Diagnostic::error("E0710", message).help(help)));
+            return Err(Report::of(*Diagnostic::error(ErrorCode::E0710, message).help(help)));
         }
         entries.push(entry);
     }

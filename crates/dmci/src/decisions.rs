@@ -6,6 +6,7 @@ use crate::interpreter::{Failure, Interpreter};
 use crate::program::Program;
 use crate::report::Report;
 use dmci_tape::Tape;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Heap, Sources, Span};
 use dmci_vm::traced::{Decided, Explanation};
 use serde_json::{Value as Json, json};
@@ -52,7 +53,7 @@ impl Decisions {
             let by = decided.pinned_by.join(" and ");
             let need = if decided.pinned_by.len() > 1 { "need" } else { "needs" };
             let message = format!("{by} {need} the very value of a number that depends on a parameter or an input");
-            let warning = Diagnostic::warning("W0504", message)
+            let warning = Diagnostic::warning(ErrorCode::W0504, message)
                 .help("what comes of it has no derivative, and every other value is recorded again: keep to numbers");
             *match span {
                 Some(span) => warning.at_with(*span, "pinned here"),

@@ -8,6 +8,7 @@ use crate::program::Program;
 use crate::report::Report;
 use dmci_ops::{Shape, Type};
 use dmci_tape::{Node, NodeId, Recorder};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Heap, Span, SpanId};
 use dmci_vm::Vm;
 use dmci_vm::traced::procedure_name;
@@ -54,8 +55,8 @@ fn examine(vm: &mut Vm, program: &Program, options: &GradOptions) -> Result<Vec<
     // Where a value is lost, derivatives are lost too, and it says nothing new.
     let adjoint = if value.is_none() { first_non_finite(recorder, forward..recorder.len()) } else { None };
     let heap = &vm.world.heap;
-    warnings.extend(value.map(|node| *non_finite(heap, recorder, node, "W0501", "gives")));
-    warnings.extend(adjoint.map(|node| *non_finite(heap, recorder, node, "W0502", "in the derivative gives")));
+    warnings.extend(value.map(|node| *non_finite(heap, recorder, node, ErrorCode::W0501, "gives")));
+    warnings.extend(adjoint.map(|node| *non_finite(heap, recorder, node, ErrorCode::W0502, "in the derivative gives")));
     Ok(warnings)
 }
 
@@ -86,7 +87,7 @@ fn first_non_finite(recorder: &Recorder, range: std::ops::Range<usize>) -> Optio
     })
 }
 
-fn non_finite(heap: &Heap, recorder: &Recorder, node: NodeId, code: &'static str, gives: &str) -> Error {
+fn non_finite(heap: &Heap, recorder: &Recorder, node: NodeId, code: ErrorCode, gives: &str) -> Error {
     let tape = recorder.tape();
     let text = tape.describe(node);
     let name = match tape.nodes[node.0 as usize] {
@@ -111,7 +112,8 @@ fn zero(heap: &Heap, recorder: &Recorder, leaf: NodeId, output: Option<NodeId>, 
     for i in leaf.0 as usize + 1..tape.nodes.len() {
         depends[i] = tape.operands(i).iter().any(|a| depends[a.0 as usize]);
     }
-    let warning = |text: String| Diagnostic::warning("W0503", format!("the derivative by {name} is zero: {text}"));
+    let warning =
+        |text: String| Diagnostic::warning(ErrorCode::W0503, format!("the derivative by {name} is zero: {text}"));
     if output.is_some_and(|output| depends[output.0 as usize]) {
         return warning("at this point the result does not change with it".into())
             .help("look at another point; rounding, a saturated function or a product with zero can do this");

@@ -8,6 +8,7 @@ use crate::program::Program;
 use crate::report::Report;
 use crate::schema::Schema;
 use dmci_tape::{LeafKind, NodeId, Tape, adjoints, gradient, tangents};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Kind, Origin, Value};
 use dmci_vm::{Vm, World};
 
@@ -152,12 +153,14 @@ fn finish(
     let Some(number) = dmci_value::num::Number::of(&world.heap, plain) else {
         let shown = world.show(value);
         let message = format!("a gradient needs a program whose value is a number, got {shown}");
-        return Err(vec![*Diagnostic::error("E0303", message).help("make a number the value of the last form")]);
+        return Err(vec![
+            *Diagnostic::error(ErrorCode::E0303, message).help("make a number the value of the last form"),
+        ]);
     };
     let (leaves, coordinates) = leaves(parameters);
     let output = world.node_of(value);
     let Some(recording) = &mut world.recording else {
-        return Err(vec![*Diagnostic::error("E9901", "the tape is gone")]);
+        return Err(vec![*Diagnostic::error(ErrorCode::E9901, "the tape is gone")]);
     };
     let recorder = &mut recording.recorder;
     let flat = match output {
@@ -232,11 +235,11 @@ fn trace_names(
                 Some((name, value)) => format!("name and value are given apart: --wrt {name} --set {name}={value}"),
                 None => format!("give it one with --set {name}=..., or in the program's (params ...)"),
             };
-            return Err(vec![*Diagnostic::error("E0701", message).help(help)]);
+            return Err(vec![*Diagnostic::error(ErrorCode::E0701, message).help(help)]);
         };
         let Some(traced) = binding::parameter(&mut vm.world, &datum, name) else {
             let message = format!("{name} is not a number, a tensor, nor a list or vector of numbers");
-            return Err(vec![*Diagnostic::error("E0701", message).help("differentiate by numbers")]);
+            return Err(vec![*Diagnostic::error(ErrorCode::E0701, message).help("differentiate by numbers")]);
         };
         interpreter::bind(&mut vm.world, name, traced);
         if !run.bindings.iter().any(|(n, _)| n == name) {

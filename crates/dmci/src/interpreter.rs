@@ -9,6 +9,7 @@ use dmci_compile::graph::Graph;
 use dmci_compile::lower::Options;
 use dmci_syntax::expand::{self, nesting_depth};
 use dmci_syntax::reader;
+use dmci_value::ErrorCode;
 use dmci_value::heap::Moment;
 use dmci_value::{Diagnostic, Error, Kind, Origin, Symbol, Value};
 use dmci_vm::environment::{EnvironmentId, USER};
@@ -206,9 +207,9 @@ fn configure(vm: &mut Vm, options: &RunOptions) -> Result<(), Report> {
     vm.world.choices = Choices::new(options.soft, options.seed);
     vm.world.numerics = options.numerics;
     for (name, datum) in &options.bindings {
-        let value = datum
-            .to_value(&mut vm.world.heap)
-            .ok_or_else(|| Report::of(*Diagnostic::error("E0701", format!("{name} cannot be given this value"))))?;
+        let value = datum.to_value(&mut vm.world.heap).ok_or_else(|| {
+            Report::of(*Diagnostic::error(ErrorCode::E0701, format!("{name} cannot be given this value")))
+        })?;
         let value = vm.world.fit_all(value);
         bind(&mut vm.world, name, value);
     }
@@ -328,7 +329,7 @@ pub(crate) fn system_procedure(vm: &Vm, name: &str) -> Result<Value, Vec<Diagnos
     let cell = heap.symbols.find(name).and_then(|s| vm.world.environments.system_cell(s));
     cell.and_then(Value::as_object)
         .map(|r| heap.field(r, 0))
-        .ok_or_else(|| vec![*Diagnostic::error("E9901", format!("the system does not define {name}"))])
+        .ok_or_else(|| vec![*Diagnostic::error(ErrorCode::E9901, format!("the system does not define {name}"))])
 }
 
 /// Runs forms through `levels` evaluators: the innermost is compiled, the others are data.
@@ -397,7 +398,7 @@ fn with_evaluator(
     });
     let Some(procedure) = procedure else {
         let message = format!("{} defines neither evaluate nor scheme-eval-program", evaluator.name);
-        return Err(vec![*Diagnostic::error("E0301", message).help("define (evaluate forms env) in it")]);
+        return Err(vec![*Diagnostic::error(ErrorCode::E0301, message).help("define (evaluate forms env) in it")]);
     };
     let mut bindings = Vec::new();
     for (name, _) in &options.bindings {
@@ -409,7 +410,7 @@ fn with_evaluator(
     }
     let bindings = world.heap.list(&bindings);
     vm.call(procedure, &[forms, bindings]).map_err(|e| match e.code {
-        "E0302" if e.labels.is_empty() => {
+        ErrorCode::E0302 if e.labels.is_empty() => {
             vec![*e.help("it is called with the program's forms and an alist of bindings")]
         }
         _ => vec![*e],

@@ -1,5 +1,6 @@
 //! How a program is run.
 
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error};
 use std::fmt;
 use std::sync::Arc;
@@ -54,7 +55,7 @@ impl Mode {
 }
 
 fn usage(message: String) -> Error {
-    Diagnostic::error("E0910", message).help("use direct, dmci, tower:2 or eval:FILE.scm")
+    Diagnostic::error(ErrorCode::E0910, message).help("use direct, dmci, tower:2 or eval:FILE.scm")
 }
 
 impl fmt::Display for Mode {

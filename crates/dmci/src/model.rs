@@ -24,9 +24,10 @@ use crate::decisions::Decisions;
 use crate::interpreter::{Failure, RunOptions};
 use crate::program::Program;
 use crate::report::Report;
-use dmci_exec::{Code, Number};
+use dmci_exec::{JitPolicy, Number};
 use dmci_tape::passes::Passes;
 use dmci_value::Diagnostic;
+use dmci_value::ErrorCode;
 use dmci_vm::traced::Choices;
 use lanes::{Call, Work};
 use printed::Printed;
@@ -114,7 +115,7 @@ pub struct ModelOptions {
     /// Threads that may be used; results do not depend on it.
     pub threads: usize,
     /// Whether plans become machine code; results do not depend on it.
-    pub code: Code,
+    pub code: JitPolicy,
 }
 
 impl Default for ModelOptions {
@@ -133,7 +134,7 @@ impl Default for ModelOptions {
             explain: false,
             outputs: 1,
             threads,
-            code: Code::default(),
+            code: JitPolicy::default(),
         }
     }
 }
@@ -330,7 +331,7 @@ impl Model {
         let rows = if columns.is_empty() { sets } else { rows };
         if sets != rows {
             let message = format!("{rows} rows for {sets} parameter sets");
-            return Err(Report::of(*Diagnostic::error("E0910", message)));
+            return Err(Report::of(*Diagnostic::error(ErrorCode::E0910, message)));
         }
         Call::new(self, batch, params, columns, Lanes { sets, rows, paired: true }, want).run();
         Ok(())
@@ -343,7 +344,7 @@ impl Model {
 
     /// How many sets of parameters there are, and how many rows.
     fn check<N: Number>(&self, params: &[N], columns: &[Column<N>]) -> Result<(usize, usize), Report> {
-        let wrong = |message: String| Report::of(*Diagnostic::error("E0910", message));
+        let wrong = |message: String| Report::of(*Diagnostic::error(ErrorCode::E0910, message));
         // Without parameters only no number at all fits.
         let sets = params.len().checked_div(self.numbers).unwrap_or(1);
         if sets * self.numbers != params.len() {

@@ -467,7 +467,8 @@ mod tests {
     fn a_parameter_knows_its_place() {
         let program = Program::new("(params (a unit 0.5)\n        (b unit 2.0))");
         let schema = Interpreter::shared().names(&program).unwrap().schema;
-        let report = schema.parameters[1].report(&program, Diagnostic::error("E0802", "too large"));
+        let report =
+            schema.parameters[1].report(&program, Diagnostic::error(dmci_value::ErrorCode::E0802, "too large"));
         assert_eq!(report.source_text().map(|s| s.0), Some("(b unit 2.0)"));
     }
 

@@ -8,6 +8,7 @@ use crate::suggest;
 use dmci_compile::lower::Options;
 use dmci_syntax::expand::nesting_depth;
 use dmci_syntax::reader;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Origin, Symbol, Value};
 use dmci_vm::environment::USER;
 use dmci_vm::{Vm, deep, prims};
@@ -118,7 +119,7 @@ fn keeps_definitions(mode: &Mode) -> Result<(), Report> {
     match mode {
         Mode::Evaluator { .. } => {
             let message = format!("the mode {mode} keeps no definitions, so a session cannot use it");
-            Err(Report::of(*Diagnostic::error("E0910", message).help("use direct, dmci or tower:2")))
+            Err(Report::of(*Diagnostic::error(ErrorCode::E0910, message).help("use direct, dmci or tower:2")))
         }
         _ => Ok(()),
     }

@@ -4,6 +4,7 @@ use crate::datum::Datum;
 use crate::report::Report;
 use dmci_syntax::expand::intern_keywords;
 use dmci_syntax::{printer, reader};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Heap, Origin, SourceId, Sources, Span, Value};
 
 impl Datum {
@@ -34,7 +35,7 @@ impl Setting<'_> {
         let program = reader::read_all(&mut self.heap, self.source).map_err(|errors| {
             let bad = |mut e: Diagnostic| {
                 let message = format!("the value for {name} cannot be read: {}", e.message);
-                let mut bad = Diagnostic::error("E0701", message);
+                let mut bad = Diagnostic::error(ErrorCode::E0701, message);
                 bad.labels = std::mem::take(&mut e.labels);
                 bad.help = e.help.take();
                 *bad
@@ -45,13 +46,15 @@ impl Setting<'_> {
         match items[..] {
             [value] => Ok((name, self.datum(value))),
             [] => {
-                let error = Diagnostic::error("E0701", format!("{name} is given no value")).at(self.span(equals, 1));
+                let error =
+                    Diagnostic::error(ErrorCode::E0701, format!("{name} is given no value")).at(self.span(equals, 1));
                 Err(vec![*error.help(format!("write the value behind the equals sign, as in --set {name}=1.5"))])
             }
             [_, ..] => {
                 let message = format!("{name} is given {} values, expected one", items.len());
                 let rest = self.text[equals + 1..].trim_start();
-                let error = Diagnostic::error("E0701", message).at(self.span(self.text.len() - rest.len(), rest.len()));
+                let error = Diagnostic::error(ErrorCode::E0701, message)
+                    .at(self.span(self.text.len() - rest.len(), rest.len()));
                 Err(vec![*error.help(format!("for a list, write --set '{name}=({})'", rest.trim_end()))])
             }
         }
@@ -82,7 +85,7 @@ impl Setting<'_> {
         let text = self.heap.symbols.name(symbol).to_string();
         if keywords.special(symbol).is_some() || text.starts_with('%') {
             let why = if text.starts_with('%') { "a name of the system" } else { "a keyword" };
-            return Err(Diagnostic::error("E0701", format!("{text} cannot be given a value: it is {why}"))
+            return Err(Diagnostic::error(ErrorCode::E0701, format!("{text} cannot be given a value: it is {why}"))
                 .at(self.span(0, name.len()))
                 .help("use another name in the program"));
         }
@@ -90,7 +93,7 @@ impl Setting<'_> {
     }
 
     fn usage(&self, message: &str) -> Error {
-        Diagnostic::error("E0910", format!("{message}, got --set {:?}", self.text))
+        Diagnostic::error(ErrorCode::E0910, format!("{message}, got --set {:?}", self.text))
             .help("write --set name=value, for example --set x=1.5 or --set 'xs=(1 2 3)'")
     }
 
@@ -105,7 +108,7 @@ mod tests {
 
     #[test]
     fn settings_are_a_name_and_one_datum() {
-        let parse = |text| Datum::parse_setting(text).map_err(|r| r.diagnostics[0].code);
+        let parse = |text| Datum::parse_setting(text).map_err(|r| r.diagnostics[0].code.as_str());
         assert_eq!(parse("x=1.5"), Ok(("x".into(), Datum::Real(1.5))));
         assert_eq!(parse("x='a"), Ok(("x".into(), Datum::Symbol("a".into()))));
         assert_eq!(parse("s=\"a=b\""), Ok(("s".into(), Datum::String("a=b".into()))));

@@ -1,13 +1,14 @@
 //! Help for misspelt names.
 
 use crate::program::Program;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Symbol};
 use dmci_vm::Vm;
 
 /// Adds help to unbound variables: what is defined under a similar name, or what the name means in
 /// another language. Known are the names of the system, the program and its bindings.
 pub(crate) fn add_help(vm: &Vm, program: &Program, diagnostics: &mut [Diagnostic]) {
-    for diagnostic in diagnostics.iter_mut().filter(|d| matches!(d.code, "E0301" | "E0310")) {
+    for diagnostic in diagnostics.iter_mut().filter(|d| matches!(d.code, ErrorCode::E0301 | ErrorCode::E0310)) {
         let Some(name) = diagnostic.message.split_whitespace().nth(2).map(|n| n.trim_end_matches(',').to_string())
         else {
             continue;

@@ -6,7 +6,8 @@ mod common;
 
 use common::uniform;
 use dmci::{
-    Batch, Code, Column, Datum, Limits, Model, ModelOptions, Numerics, Passes, Program, RunOptions, Shape, Sums, Want,
+    Batch, Column, Datum, JitPolicy, Limits, Model, ModelOptions, Numerics, Passes, Program, RunOptions, Shape, Sums,
+    Want,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -81,7 +82,7 @@ fn check(name: &str, model: &Model, sets: [&[f64]; 2], columns: &[Column]) {
 fn options(stage: bool, joins: bool) -> ModelOptions {
     let passes = Passes { stage, ..Passes::default() };
     // Compiling when it pays would allocate in some later call.
-    ModelOptions { threads: 1, code: Code::Always, passes, joins, ..ModelOptions::default() }
+    ModelOptions { threads: 1, code: JitPolicy::Always, passes, joins, ..ModelOptions::default() }
 }
 
 #[test]

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{bits, uniform};
-use dmci::{Code, Column, Datum, Model, ModelOptions, Program, Want};
+use dmci::{Column, Datum, JitPolicy, Model, ModelOptions, Program, Want};
 
 /// As many paths as there are whole numbers between 0 and x.
 const STEPS: &str = "(define (steps i s) (if (< i x) (steps (+ i 1) (+ (* s a) (sin s))) s)) (steps 0 1.)";
@@ -110,7 +110,7 @@ fn limits_are_not_part_of_a_path() {
     let model = Model::new(Program::new(text), &[], &["x"], options);
     let rows = Column::Reals(vec![2.0, 1e9, 3.0, 1e9]);
     let batch = model.evaluate(&[], &[rows], Want::Values).unwrap();
-    let failed: Vec<_> = batch.failures.iter().map(|f| (f.0, f.1.report.diagnostics[0].code)).collect();
+    let failed: Vec<_> = batch.failures.iter().map(|f| (f.0, f.1.report.diagnostics[0].code.as_str())).collect();
     assert_eq!(failed, [(1, "E0401"), (3, "E0401")]);
     assert_eq!(model.recordings(), 4);
 }
@@ -142,7 +142,7 @@ const STAGED: &str = "
 
 #[test]
 fn lanes_that_a_stage_has_out_leave_at_its_guard() {
-    let run = |code: Code| {
+    let run = |code: JitPolicy| {
         let options = ModelOptions { joins: false, threads: 1, code, ..ModelOptions::default() };
         let model = Model::new(Program::new(STAGED), &["a"], &["x"], options);
         let mut seen = Vec::new();
@@ -155,9 +155,9 @@ fn lanes_that_a_stage_has_out_leave_at_its_guard() {
         }
         seen
     };
-    let expected = run(Code::Never);
+    let expected = run(JitPolicy::Never);
     assert_eq!(expected[3].0, 4);
-    for code in [Code::Always, Code::AlwaysNarrow] {
+    for code in [JitPolicy::Always, JitPolicy::AlwaysNarrow] {
         assert_eq!(run(code), expected, "{code:?}");
     }
 }

@@ -5,7 +5,7 @@
 mod common;
 
 use common::uniform;
-use dmci::{Batch, Code, Column, Model, ModelOptions, Number, Numerics, Program, RunOptions, Want};
+use dmci::{Batch, Column, JitPolicy, Model, ModelOptions, Number, Numerics, Program, RunOptions, Want};
 
 const MOST: usize = 130;
 
@@ -18,7 +18,7 @@ const PROGRAMS: [&str; 5] = [
     "(let loop ((s (+ 1. x))) (if (< s 0.1) (* s b) (loop (* s (+ 0.2 (* 0.5 a))))))",
 ];
 
-fn model(text: &str, code: Code, single: bool) -> Model {
+fn model(text: &str, code: JitPolicy, single: bool) -> Model {
     let run = RunOptions { numerics: Numerics { single, clamps: false }, ..RunOptions::default() };
     let options = ModelOptions { run, joins: false, code, threads: 1, ..ModelOptions::default() };
     Model::new(Program::new(text), &["a", "b"], &["x"], options)
@@ -29,7 +29,7 @@ fn same_as_alone<N: Number>(text: &str, single: bool, want: Want) {
     let params: Vec<N> = uniform(2 * MOST, 1).iter().map(number).collect();
     let column: Vec<N> = uniform(MOST, 2).iter().map(number).collect();
     let bits = |list: &[N]| list.iter().map(|x| x.bits()).collect::<Vec<u64>>();
-    let plain = model(text, Code::Never, single);
+    let plain = model(text, JitPolicy::Never, single);
     let alone: Vec<_> = (0..MOST)
         .map(|lane| {
             let column = [Column::Reals(vec![column[lane]])];
@@ -37,7 +37,7 @@ fn same_as_alone<N: Number>(text: &str, single: bool, want: Want) {
             (bits(&batch.values), bits(&batch.gradients))
         })
         .collect();
-    let fast = model(text, Code::Always, single);
+    let fast = model(text, JitPolicy::Always, single);
     for lanes in 9..=MOST {
         let mut batch = Batch::default();
         let columns = [Column::Reals(column[..lanes].to_vec())];

@@ -357,7 +357,7 @@ fn lists_that_do_not_fit_are_errors() {
     ];
     for (params, columns, expected) in cases {
         let report = model.evaluate_pairs_into(&mut Batch::default(), params, columns, Want::Values).unwrap_err();
-        assert_eq!((report.diagnostics[0].code, &*report.diagnostics[0].message), ("E0910", expected));
+        assert_eq!((report.diagnostics[0].code.as_str(), &*report.diagnostics[0].message), ("E0910", expected));
     }
     let without = Model::new(Program::new("(* 2 x)"), &[], &["x"], ModelOptions::default());
     assert!(without.evaluate(&[1.0], &[column(1)], Want::Values).is_err());

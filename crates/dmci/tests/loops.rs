@@ -5,7 +5,7 @@
 mod common;
 
 use common::{first_difference, uniform};
-use dmci::{Batch, Code, Column, Datum, Mode, Model, ModelOptions, Program, RunOptions, Want};
+use dmci::{Batch, Column, Datum, JitPolicy, Mode, Model, ModelOptions, Program, RunOptions, Want};
 
 fn run(text: &str, mode: Mode, (joins, loops): (bool, bool), want: Want) -> (Batch, u64) {
     let run = RunOptions { mode, ..RunOptions::default() };
@@ -97,7 +97,7 @@ fn integers_that_become_the_same_keep_what_they_were() {
         (if (>= i 8) (vector-ref cell 0)
             (begin (if (>= p b) (vector-set! seen 0 p) (vector-set! cell 0 3))
                    (loop (+ i 1.0) 1.0 (if (< i w p) w (vector-ref cell 0))))))";
-    for code in [Code::Never, Code::Always, Code::AlwaysNarrow] {
+    for code in [JitPolicy::Never, JitPolicy::Always, JitPolicy::AlwaysNarrow] {
         let run = RunOptions { mode: Mode::Direct, ..RunOptions::default() };
         let options = ModelOptions { run, code, ..ModelOptions::default() };
         let model = Model::new(Program::new(text), &["a", "b"], &["n"], options);

@@ -6,8 +6,8 @@ mod common;
 
 use common::{Complaints, FAST, bits, datum, root, shared};
 use dmci::{
-    Bindings, Code, Datum, GradOptions, Gradient, Interpreter, Mode, Model, ModelOptions, Program, RunOptions, Want,
-    Wrt,
+    Bindings, Datum, GradOptions, Gradient, Interpreter, JitPolicy, Mode, Model, ModelOptions, Program, RunOptions,
+    Want, Wrt,
 };
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -250,11 +250,11 @@ fn every_switch_gives_the_same_bits() {
         let precisions: &[bool] = if case.file.contains("newton") { &[false] } else { &[false, true] };
         for &single in precisions {
             let switches = [
-                (Code::Never, true),
-                (Code::Always, true),
-                (Code::AlwaysNarrow, true),
-                (Code::Never, false),
-                (Code::Always, false),
+                (JitPolicy::Never, true),
+                (JitPolicy::Always, true),
+                (JitPolicy::AlwaysNarrow, true),
+                (JitPolicy::Never, false),
+                (JitPolicy::Always, false),
             ];
             let [expected, code, narrow, flat, flat_code] = switches.map(|(code, on)| {
                 let mut options = ModelOptions { code, joins: on, loops: on, ..ModelOptions::default() };
@@ -297,9 +297,12 @@ fn lists_of_single_precision_give_the_same_numbers() {
         let params: Vec<f32> = starts.iter().cycle().take(lanes * starts.len()).enumerate().map(near).collect();
         let wide: Vec<f64> = params.iter().map(|&x| x.into()).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        for (code, single) in
-            [(Code::Never, true), (Code::Always, true), (Code::AlwaysNarrow, true), (Code::Always, false)]
-        {
+        for (code, single) in [
+            (JitPolicy::Never, true),
+            (JitPolicy::Always, true),
+            (JitPolicy::AlwaysNarrow, true),
+            (JitPolicy::Always, false),
+        ] {
             if single && case.file.contains("newton") {
                 continue;
             }

@@ -6,10 +6,10 @@
 mod common;
 
 use common::uniform;
-use dmci::{Batch, Code, Column, Datum, Model, ModelOptions, Number, Program, Want};
+use dmci::{Batch, Column, Datum, JitPolicy, Model, ModelOptions, Number, Program, Want};
 
 fn model(text: &str, params: &[&str], inputs: &[&str]) -> Model {
-    let options = ModelOptions { code: Code::Always, ..ModelOptions::default() };
+    let options = ModelOptions { code: JitPolicy::Always, ..ModelOptions::default() };
     Model::new(Program::new(text), params, inputs, options)
 }
 
@@ -116,7 +116,7 @@ fn a_call_of_another_shape_is_refused_as_by_a_new_batch() {
     }
 }
 
-/// Calls without lanes between others. Code does whole groups of lanes, so it must not be entered for none.
+/// Calls without lanes between others. JitPolicy does whole groups of lanes, so it must not be entered for none.
 fn calls_without_lanes<N: Number>(text: &str, inputs: &[&str], want: Want, paired: bool) {
     let model = model(text, &["a", "b"], inputs);
     let columns = |rows: usize| vec![Column::Reals(vec![N::rounded(0.5); rows]); inputs.len()];
@@ -130,7 +130,7 @@ fn calls_without_lanes<N: Number>(text: &str, inputs: &[&str], want: Want, paire
         (batch.values.len(), batch.gradients.len(), batch.hessians.len())
     };
     let rows = |lanes: usize| if inputs.is_empty() { 1 } else { lanes };
-    // Code for few lanes is made, then code for many.
+    // JitPolicy for few lanes is made, then code for many.
     for _ in 0..2 {
         evaluate(4, rows(1), false);
     }
@@ -178,7 +178,7 @@ fn parameters_may_be_the_list_of_a_column() {
 
 /// Lanes whose results are more than what caches hold, and are written past them, have the bits of lanes in small calls.
 fn many_results<N: Number>(lanes: usize) {
-    let options = ModelOptions { code: Code::Always, threads: 2, ..ModelOptions::default() };
+    let options = ModelOptions { code: JitPolicy::Always, threads: 2, ..ModelOptions::default() };
     let model = Model::new(Program::new("(+ a (* b (* x x)))"), &["a", "b"], &["x"], options);
     let number = |i: usize| N::rounded((i % 1013) as f64 / 7.0 - 60.0);
     let params: Vec<N> = (0..2 * lanes).map(number).collect();

@@ -1,6 +1,7 @@
 //! Columns and parameters of a program that is run over rows.
 
 use crate::options;
+use dmci::ErrorCode;
 use dmci::{Column, Datum, Diagnostic, Names, Report, RunOptions};
 use dmci_fit::Table;
 use dmci_table::select;
@@ -40,7 +41,7 @@ impl Prepared {
                 (None, parameter) => parameter.map(|p| p.datum()),
             };
             let Some(datum) = datum else {
-                let error = Diagnostic::error("E0701", format!("{name} has no number to differentiate at"));
+                let error = Diagnostic::error(ErrorCode::E0701, format!("{name} has no number to differentiate at"));
                 return Err(Report::of(*error.help(format!("give it one with --set {name}=..."))));
             };
             params.push((name, datum));
@@ -51,7 +52,7 @@ impl Prepared {
             let message = format!("{place} must be a number, got {}", column.shown(row));
             let help =
                 "correct the field, or remove the row; if it stands for a missing value, declare it with --missing";
-            return Err(Report::of(*Diagnostic::error("E0705", message).help(help)));
+            return Err(Report::of(*Diagnostic::error(ErrorCode::E0705, message).help(help)));
         }
         let used = used.map(|c| (c.name.clone(), select(&c.values, rows)));
         let (inputs, columns) = used.chain(constant.map(|(name, column)| (name, select(&column, rows)))).unzip();
@@ -91,7 +92,8 @@ pub fn number_names(name: &str, datum: &Datum) -> Vec<String> {
 pub fn check_settings(names: &Names, table: &Table, run: &RunOptions) -> Result<(), Report> {
     let is_column = |name: &String| table.column(name).is_some() && names.mentioned.contains(name);
     let Some((name, _)) = run.bindings.iter().find(|(name, _)| is_column(name)) else { return Ok(()) };
-    let error = Diagnostic::error("E0707", format!("{name} is a column of {} and given with --set", table.name));
+    let error =
+        Diagnostic::error(ErrorCode::E0707, format!("{name} is a column of {} and given with --set", table.name));
     Err(Report::of(*error.help(format!("remove --set {name}=..., or rename the column"))))
 }
 
@@ -108,7 +110,7 @@ pub fn rows_without(table: &Table, read: &[String]) -> Result<Vec<usize>, Report
     rows.dedup();
     if rows.len() == table.rows {
         let message = format!("{}: every row misses something that the program reads", table.name);
-        return Err(Report::of(*Diagnostic::error("E0708", message).help("check what --missing declares")));
+        return Err(Report::of(*Diagnostic::error(ErrorCode::E0708, message).help("check what --missing declares")));
     }
     Ok(rows)
 }

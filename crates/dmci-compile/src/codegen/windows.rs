@@ -1,6 +1,7 @@
 //! Windows of calls: where operands must be when a call begins.
 
 use super::{Generator, HEADER, Instr, NodeId, Reg};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error};
 
 impl Generator<'_> {
@@ -26,7 +27,7 @@ impl Generator<'_> {
     /// Without `f` the procedure's slot is left to the call.
     pub(super) fn window(&mut self, f: Option<NodeId>, args: &[NodeId], at: u32) -> Result<(Reg, u8), Error> {
         let n = u8::try_from(args.len()).map_err(|_| {
-            Diagnostic::error("E0408", format!("a call with {} arguments is too large", args.len()))
+            Diagnostic::error(ErrorCode::E0408, format!("a call with {} arguments is too large", args.len()))
                 .help("pass a list, or use apply")
         })?;
         let lowest = self.top(at + 1);

@@ -7,7 +7,7 @@ use super::encode::Vectors;
 use super::lists::{Direct, Lists};
 use super::lower::has_kernel;
 use crate::block::{Frame, Leaves, STAYED, WORKSPACE, Which, Workspace, note_left};
-use crate::plan::{Code, LoopStep, Plan, Step};
+use crate::plan::{JitPolicy, LoopStep, Plan, Step};
 use crate::target::Target;
 use crate::words::Words;
 use dmci_ops::real::has_wide_fma;
@@ -47,7 +47,7 @@ pub(super) const FEW: usize = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Native {
     /// Whether it is to be used.
-    pub when: Code,
+    pub when: JitPolicy,
     /// What the interpreter has spent on the plan.
     work: AtomicU64,
     effort: OnceLock<Effort>,
@@ -70,7 +70,7 @@ struct Effort {
 impl Native {
     /// The vectors that code for blocks of so many lanes works on.
     pub(super) fn vectors(&self, lanes: usize) -> Vectors {
-        if lanes <= FEW || self.when == Code::AlwaysNarrow { Vectors::Half } else { Vectors::widest() }
+        if lanes <= FEW || self.when == JitPolicy::AlwaysNarrow { Vectors::Half } else { Vectors::widest() }
     }
 }
 
@@ -123,11 +123,11 @@ impl Plan {
     /// each time.
     fn pays_again(&self, lanes: usize, times: u64) -> bool {
         let native = &self.native;
-        if native.when == Code::Never || lanes == 0 || !has_wide_fma() {
+        if native.when == JitPolicy::Never || lanes == 0 || !has_wide_fma() {
             return false;
         }
         // How often a loop runs nobody knows, and its code is short.
-        if native.when != Code::WhenItPays || !self.loops.is_empty() {
+        if native.when != JitPolicy::WhenItPays || !self.loops.is_empty() {
             return true;
         }
         let Effort { few, many, .. } = *self.effort();
@@ -147,7 +147,7 @@ impl Plan {
 
     /// Notes that so many lanes were run without the code that might be made for them.
     pub(crate) fn note_work(&self, lanes: usize) {
-        if self.native.when == Code::WhenItPays {
+        if self.native.when == JitPolicy::WhenItPays {
             self.native.work.fetch_add(self.work_of(lanes), Ordering::Relaxed);
         }
     }

@@ -5,7 +5,7 @@ use crate::predict::{ByHand, Engine, Predict, Predictions, options};
 use crate::task::{A, Task};
 use crate::train::{Protocol, Squares, Trained, train};
 use crate::{Settings, timing::least};
-use dmci::{Bindings, Code, Datum, GradOptions, Interpreter, Mode, ModelOptions, Report, RunOptions, Wrt};
+use dmci::{Bindings, Datum, GradOptions, Interpreter, JitPolicy, Mode, ModelOptions, Report, RunOptions, Wrt};
 use serde::{Deserialize, Serialize};
 
 /// Operations on the tape of one evaluation.
@@ -155,7 +155,7 @@ fn ablations(task: &Task, settings: &Settings) -> Result<Vec<Ablation>, Report> 
     without("staging", &|o| o.passes.stage = false);
     without("joins", &|o| o.joins = false);
     without("recording of loops", &|o| o.loops = false);
-    without("machine code", &|o| o.code = Code::Never);
+    without("machine code", &|o| o.code = JitPolicy::Never);
     let reference = train_with(all())?.1;
     let mut found = Vec::new();
     for (off, options) in variants {

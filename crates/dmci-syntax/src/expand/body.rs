@@ -8,6 +8,7 @@ use super::definition::Definition;
 use super::expander::{Expander, Meaning, Pending};
 use super::keywords::Special;
 use super::scope::Local;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, SpanId, Symbol, Value};
 
 /// What a form of a body turned out to be.
@@ -164,7 +165,7 @@ impl Expander<'_> {
             return Ok(());
         }
         let shown = self.base_name(symbol);
-        let error = Diagnostic::error("E0202", format!("`{shown}` is bound twice in the same place"));
+        let error = Diagnostic::error(ErrorCode::E0202, format!("`{shown}` is bound twice in the same place"));
         Err(self.at_car(error, at).help("give each macro a name of its own"))
     }
 
@@ -176,8 +177,10 @@ impl Expander<'_> {
         if definitions == count && !self.stopped {
             let name = self.heap.car(form).and_then(Value::as_symbol).map_or("lambda", |s| self.base_name(s));
             let what = if count == 0 { "is empty" } else { "ends with a definition" };
-            let error =
-                Diagnostic::error("E0201", format!("the body of `{name}` {what}: it needs an expression at its end"));
+            let error = Diagnostic::error(
+                ErrorCode::E0201,
+                format!("the body of `{name}` {what}: it needs an expression at its end"),
+            );
             return Err(self.at_form(error, form).help("the last expression of a body is its value"));
         }
         let mut bindings = Vec::with_capacity(definitions);

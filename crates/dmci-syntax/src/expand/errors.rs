@@ -1,6 +1,7 @@
 //! What is wrong with a form, said in one way for all forms.
 
 use super::expander::{Expander, MAX_MACRO_DEPTH};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, SpanId, Symbol, Value};
 
 impl Expander<'_> {
@@ -47,7 +48,7 @@ impl Expander<'_> {
             Some(n) => format!("{} operands", n.saturating_sub(1)),
             None => "a form that is not a proper list".into(),
         };
-        let error = Diagnostic::error("E0201", format!("`{name}` needs {needs}, got {got}"));
+        let error = Diagnostic::error(ErrorCode::E0201, format!("`{name}` needs {needs}, got {got}"));
         with_example(self.at_form(error, form), example)
     }
 
@@ -60,7 +61,7 @@ impl Expander<'_> {
             Some(part) => self.shown(part),
             None => "nothing".into(),
         };
-        let error = Diagnostic::error("E0201", format!("`{name}` expected {expected}, got {got}"));
+        let error = Diagnostic::error(ErrorCode::E0201, format!("`{name}` expected {expected}, got {got}"));
         let error = if cell.is_pair() { self.at_cell(error, cell) } else { self.at_form(error, form) };
         with_example(error, example)
     }
@@ -76,8 +77,10 @@ impl Expander<'_> {
     pub fn keyword_as_variable(&self, symbol: Symbol, at: SpanId) -> Error {
         let name = self.heap.symbols.base_of(symbol);
         let shown = self.heap.symbols.name(name);
-        let error = self
-            .at_car(Diagnostic::error("E0205", format!("`{shown}` is a keyword and cannot be used as a variable")), at);
+        let error = self.at_car(
+            Diagnostic::error(ErrorCode::E0205, format!("`{shown}` is a keyword and cannot be used as a variable")),
+            at,
+        );
         match self.k.special(name) {
             Some(_) => with_example(error, self.k.shape(name).1),
             None => error.help(format!("`{shown}` is a macro: write it first in a form")),
@@ -87,7 +90,7 @@ impl Expander<'_> {
     /// The error for macros that expand for ever.
     pub fn endless(&self) -> Error {
         Diagnostic::error(
-            "E0209",
+            ErrorCode::E0209,
             format!("macro expansion does not end: more than {MAX_MACRO_DEPTH} steps or too large"),
         )
         .help("a recursive macro needs a rule that does not use the macro again")

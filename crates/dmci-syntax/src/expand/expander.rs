@@ -4,6 +4,7 @@ use super::depth::{BIG_STACK_FROM, MAX_DEPTH, on_big_stack};
 use super::keywords::{Keywords, Special};
 use super::scope::{Identity, Local, Macro, Scopes};
 use super::table::{Global, SyntaxTable};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Heap, Kind, SpanId, Symbol, Value};
 use std::sync::Arc;
 
@@ -194,7 +195,7 @@ impl<'a> Expander<'a> {
             return Ok(name);
         }
         let shown = self.base_name(symbol);
-        let error = Diagnostic::error("E0202", format!("`{shown}` is bound twice in the same place"));
+        let error = Diagnostic::error(ErrorCode::E0202, format!("`{shown}` is bound twice in the same place"));
         Err(self.at_car(error, at).help("give each variable a name of its own"))
     }
 
@@ -236,9 +237,11 @@ impl<'a> Expander<'a> {
             Meaning::Local(name) => name,
             Meaning::Global(name) if self.table.is_reserved(name) => {
                 let shown = self.heap.symbols.name(name);
-                let error =
-                    Diagnostic::error("E0213", format!("`{shown}` is a name of the system and not for programs"))
-                        .help("names that start with % are the library's own: use a name without it");
+                let error = Diagnostic::error(
+                    ErrorCode::E0213,
+                    format!("`{shown}` is a name of the system and not for programs"),
+                )
+                .help("names that start with % are the library's own: use a name without it");
                 return self.report(error, SpanId(0), at);
             }
             Meaning::Global(name) => self.global_name(symbol, name),
@@ -265,8 +268,9 @@ impl<'a> Expander<'a> {
 
     fn literal(&mut self, form: Value, at: SpanId) -> Value {
         if form.is_nil() {
-            let error = Diagnostic::error("E0212", "`()` is not an expression: a combination needs an operator")
-                .help("write '() for the empty list");
+            let error =
+                Diagnostic::error(ErrorCode::E0212, "`()` is not an expression: a combination needs an operator")
+                    .help("write '() for the empty list");
             return self.report(error, SpanId(0), at);
         }
         self.constant(form, at)
@@ -326,7 +330,7 @@ impl<'a> Expander<'a> {
         let error = if depth >= MAX_DEPTH {
             if self.macro_depth > 1000 { self.endless() } else { too_deep() }
         } else if self.forms > MAX_FORMS {
-            Diagnostic::error("E0407", format!("the program has more than {MAX_FORMS} forms"))
+            Diagnostic::error(ErrorCode::E0407, format!("the program has more than {MAX_FORMS} forms"))
         } else if self.forms.is_multiple_of(1024)
             && let Err(error) = self.heap.ensure(0)
         {
@@ -402,8 +406,9 @@ impl<'a> Expander<'a> {
 
     fn application(&mut self, form: Value) -> Result<Value, Error> {
         if self.length(form).is_none() {
-            let error = Diagnostic::error("E0201", "a combination must be a proper list: operator, then operands")
-                .help("a dot belongs only into quoted data and parameter lists");
+            let error =
+                Diagnostic::error(ErrorCode::E0201, "a combination must be a proper list: operator, then operands")
+                    .help("a dot belongs only into quoted data and parameter lists");
             return Err(self.at_form(error, form));
         }
         Ok(self.expand_list(form))
@@ -488,6 +493,6 @@ impl<'a> Expander<'a> {
 }
 
 pub(super) fn too_deep() -> Error {
-    Diagnostic::error("E0407", format!("the program is nested more than {MAX_DEPTH} levels deep"))
+    Diagnostic::error(ErrorCode::E0407, format!("the program is nested more than {MAX_DEPTH} levels deep"))
         .help("give the inner parts names with define")
 }

@@ -2,6 +2,7 @@
 
 use super::expander::Expander;
 use super::table::Global;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Value};
 
 /// First words of the names of libraries whose contents are part of the language, with the words that may
@@ -113,7 +114,7 @@ impl Expander<'_> {
                     set_cell = inner;
                 }
                 Some("prefix") if modified => {
-                    let error = Diagnostic::error("E0207", "`prefix` is not supported in an import");
+                    let error = Diagnostic::error(ErrorCode::E0207, "`prefix` is not supported in an import");
                     return Err(self
                         .at_cell(error, set_cell)
                         .help("import the library as it is: (import (scheme base))"));
@@ -141,7 +142,7 @@ impl Expander<'_> {
 
     fn unknown_library(&self, name: Value, cell: Value) -> Error {
         let shown = self.heap.car(cell).map_or_else(String::new, |set| self.shown(set));
-        let error = Diagnostic::error("E0207", format!("there is no library {shown}"));
+        let error = Diagnostic::error(ErrorCode::E0207, format!("there is no library {shown}"));
         let word = self.first_word(name);
         let part = self.heap.cdr(name).and_then(|rest| self.first_word(rest));
         let nearest = |word: &str, known: &mut dyn Iterator<Item = &'static str>| {
@@ -168,7 +169,7 @@ impl Expander<'_> {
             let (Some(old), Some(new)) =
                 (names.first().and_then(|v| v.as_symbol()), names.get(1).and_then(|v| v.as_symbol()))
             else {
-                let error = Diagnostic::error("E0207", "`rename` needs pairs (old-name new-name)");
+                let error = Diagnostic::error(ErrorCode::E0207, "`rename` needs pairs (old-name new-name)");
                 return Err(self.at_form(error, pair).help("for example (rename (scheme base) (car first))"));
             };
             let place = self.heap.place(pair);

@@ -1,6 +1,7 @@
 //! Loops: named `let`, `do`, and the paper's `loop` with `recur`.
 
 use super::expander::{Expander, Loop};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Symbol, Value};
 
 impl Expander<'_> {
@@ -114,14 +115,17 @@ impl Expander<'_> {
 
     pub fn recur_form(&mut self, form: Value, tail: bool) -> Result<Value, Error> {
         let Some(innermost) = self.loops.last().copied() else {
-            let error = Diagnostic::error("E0208", "`recur` is used outside a loop");
+            let error = Diagnostic::error(ErrorCode::E0208, "`recur` is used outside a loop");
             return Err(self
                 .at_form(error, form)
                 .help("recur continues the innermost loop: (loop ((k 0)) (if (= k 10) k (recur (+ k 1))))"));
         };
         let (n, operands) = self.operands_of(form, 0, usize::MAX)?;
         if !tail {
-            let error = Diagnostic::error("E0208", "`recur` must be the last thing that an iteration of the loop does");
+            let error = Diagnostic::error(
+                ErrorCode::E0208,
+                "`recur` must be the last thing that an iteration of the loop does",
+            );
             return Err(self
                 .at_form(error, form)
                 .help("move the computation into the values of recur, or use a named let"));
@@ -129,7 +133,7 @@ impl Expander<'_> {
         if n != innermost.variables {
             let variables = innermost.variables;
             let error = Diagnostic::error(
-                "E0208",
+                ErrorCode::E0208,
                 format!("`recur` needs {variables} values, one for each variable of its loop, got {n}"),
             );
             let mut error = self.at_form(error, form);

@@ -3,6 +3,7 @@
 use super::expander::{Expander, MAX_MACRO_DEPTH};
 use super::scope::Macro;
 use super::syntax_rules::Rules;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Kind, Symbol, Value};
 
 /// What a pattern variable stands for: a datum, or one match for each repetition.
@@ -45,7 +46,8 @@ impl Expander<'_> {
         let stripped = self.strip(form);
         let form_shown = self.shown(stripped);
         let shown = self.heap.symbols.name(name);
-        let error = Diagnostic::error("E0203", format!("no pattern of the macro `{shown}` matches {form_shown}"));
+        let error =
+            Diagnostic::error(ErrorCode::E0203, format!("no pattern of the macro `{shown}` matches {form_shown}"));
         let error = self.at_form(error, form);
         match patterns.is_empty() {
             true => error.help("the macro has no rules"),

@@ -2,6 +2,7 @@
 
 use super::expander::Expander;
 use super::starts::{Structure, is_start, number, shape_of, starts_of};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Shape, SpanId, Symbol, Value};
 use rustc_hash::FxHashSet;
 
@@ -21,7 +22,7 @@ impl Expander<'_> {
             let name = self.heap.symbols.base_of(name);
             if !seen.insert(name) {
                 let shown = self.heap.symbols.name(name);
-                let error = Diagnostic::error("E0202", format!("the parameter `{shown}` is declared twice"));
+                let error = Diagnostic::error(ErrorCode::E0202, format!("the parameter `{shown}` is declared twice"));
                 return Err(self.at_cell(error, spec).help("give each parameter a name of its own"));
             }
             let kind_cell = self.heap.cdr(spec).unwrap_or(spec);
@@ -100,13 +101,13 @@ impl Expander<'_> {
 
     fn unknown_kind(&self, kind: Value, cell: Value) -> Error {
         let shown = self.shown(kind);
-        let error = Diagnostic::error("E0211", format!("there is no parameter kind {shown}"));
+        let error = Diagnostic::error(ErrorCode::E0211, format!("there is no parameter kind {shown}"));
         self.at_cell(error, cell).help("the kinds are free, positive, unit, signed-unit, (bounded low high), (vector n), (matrix m n), (cholesky n) and (simplex n)")
     }
 
     fn bad_param(&self, rule: &str, cell: Value) -> Error {
         let got = self.heap.car(cell).map_or_else(|| "nothing".into(), |part| self.shown(part));
-        let error = Diagnostic::error("E0211", format!("{rule}, got {got}"));
+        let error = Diagnostic::error(ErrorCode::E0211, format!("{rule}, got {got}"));
         self.at_cell(error, cell).help("for example (params (a positive 1.0) (b unit 0.3) (c (bounded -1 1) 0.0))")
     }
 }

@@ -4,6 +4,7 @@ use super::depth::{BIG_STACK_FROM, nesting_depth};
 use super::expander::{Expander, Meaning, Pending, too_deep};
 use super::keywords::Special;
 use super::table::SyntaxTable;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Heap, SpanId, Symbol, Value};
 
 /// A program as core forms.
@@ -52,7 +53,7 @@ pub fn expand_form(heap: &mut Heap, table: &mut SyntaxTable, form: Value) -> Res
 impl Expander<'_> {
     fn program(&mut self, forms: Value, out: &mut Vec<Value>) {
         if self.length(forms).is_none() {
-            self.stop(Diagnostic::error("E0201", "a program must be a proper list of forms"));
+            self.stop(Diagnostic::error(ErrorCode::E0201, "a program must be a proper list of forms"));
             return;
         }
         self.find_shadowing(forms);

@@ -2,6 +2,7 @@
 
 use super::expander::{Expander, Meaning};
 use super::keywords::Special;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Kind, SpanId, Symbol, Value};
 
 /// Items put together by `%cons` each; longer runs become one `%list`, so that core forms stay flat.
@@ -20,7 +21,8 @@ impl Expander<'_> {
         let (_, operands) = self.operands_of(form, 1, 1)?;
         let datum = self.heap.car(operands).unwrap_or(Value::NIL);
         if self.tagged(datum, self.k.unquote_splicing).is_some() {
-            let error = Diagnostic::error("E0201", "`unquote-splicing` needs a list around it to put its items into");
+            let error =
+                Diagnostic::error(ErrorCode::E0201, "`unquote-splicing` needs a list around it to put its items into");
             return Err(self.at_cell(error, operands).help("write `(,@items) or `,items"));
         }
         let place = self.heap.place(form);
@@ -79,7 +81,7 @@ impl Expander<'_> {
 
     fn quasi_list(&mut self, list: Value, level: usize) -> Option<Value> {
         if self.is_circular(list) {
-            let error = Diagnostic::error("E0201", "a quasi-quoted list must not be circular");
+            let error = Diagnostic::error(ErrorCode::E0201, "a quasi-quoted list must not be circular");
             return Some(self.report(error, self.heap.place(list), SpanId(0)));
         }
         let mut parts: Vec<(Part, Value)> = Vec::new();

@@ -1,6 +1,7 @@
 //! `define-record-type`.
 
 use super::expander::Expander;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, SpanId, Symbol, Value};
 use rustc_hash::FxHashMap;
 
@@ -43,7 +44,8 @@ impl Expander<'_> {
             let field = self.parse_field(form, spec, cell)?;
             if numbers.insert(field.name, fields.len()).is_some() {
                 let shown = self.base_name(field.name);
-                let error = Diagnostic::error("E0202", format!("the record type has two fields called `{shown}`"));
+                let error =
+                    Diagnostic::error(ErrorCode::E0202, format!("the record type has two fields called `{shown}`"));
                 return Err(self.at_cell(error, cell).help("give each field a name of its own"));
             }
             fields.push(field);
@@ -67,7 +69,8 @@ impl Expander<'_> {
                             order.push(i);
                         }
                         Some(_) => {
-                            let error = Diagnostic::error("E0202", "the constructor takes the same field twice");
+                            let error =
+                                Diagnostic::error(ErrorCode::E0202, "the constructor takes the same field twice");
                             return Err(self.at_cell(error, cell).help("list each field once"));
                         }
                         None => return Err(self.wrong_part(form, "a field of the type in the constructor", cell)),

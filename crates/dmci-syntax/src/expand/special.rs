@@ -2,6 +2,7 @@
 
 use super::expander::{Expander, Meaning};
 use super::keywords::Special;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, SpanId, Symbol, Value};
 
 impl Expander<'_> {
@@ -58,8 +59,10 @@ impl Expander<'_> {
             | Special::DefineLibrary
             | Special::Params => Err(self.out_of_place(special, form)),
             Special::SyntaxRules => {
-                let error =
-                    Diagnostic::error("E0204", "`syntax-rules` is not an expression: it says what a macro does");
+                let error = Diagnostic::error(
+                    ErrorCode::E0204,
+                    "`syntax-rules` is not an expression: it says what a macro does",
+                );
                 Err(self.at_form(error, form).help("use it as the value of define-syntax, let-syntax or letrec-syntax"))
             }
             Special::Auxiliary => {
@@ -74,17 +77,21 @@ impl Expander<'_> {
     pub fn out_of_place(&self, special: Special, form: Value) -> Error {
         let name = self.heap.car(form).and_then(Value::as_symbol).map_or("define", |s| self.base_name(s));
         let (code, message, help) = match special {
-            Special::Import => {
-                ("E0207", "`import` stands only at top level".into(), "move it to the beginning of the program")
-            }
+            Special::Import => (
+                ErrorCode::E0207,
+                "`import` stands only at top level".into(),
+                "move it to the beginning of the program",
+            ),
             Special::DefineLibrary => {
-                ("E0210", "`define-library` is not supported".into(), "write its definitions at top level")
+                (ErrorCode::E0210, "`define-library` is not supported".into(), "write its definitions at top level")
             }
-            Special::Params => {
-                ("E0211", "`params` stands only at top level".into(), "move it to the beginning of the program")
-            }
+            Special::Params => (
+                ErrorCode::E0211,
+                "`params` stands only at top level".into(),
+                "move it to the beginning of the program",
+            ),
             _ => (
-                "E0206",
+                ErrorCode::E0206,
                 format!("`{name}` is a definition and cannot be used as an expression"),
                 "put it at top level or into a body, or use let for a local variable",
             ),
@@ -151,7 +158,7 @@ impl Expander<'_> {
             message.push(' ');
             message.push_str(&self.shown(part));
         }
-        self.at_form(Diagnostic::error("E0201", message), form)
+        self.at_form(Diagnostic::error(ErrorCode::E0201, message), form)
     }
 
     /// The number of operands, if it is right, and their list.
@@ -168,7 +175,8 @@ impl Expander<'_> {
             return Ok(());
         }
         let shown = self.heap.symbols.name(name);
-        let error = Diagnostic::error("E0213", format!("`{shown}` is a name of the system and cannot be changed"));
+        let error =
+            Diagnostic::error(ErrorCode::E0213, format!("`{shown}` is a name of the system and cannot be changed"));
         Err(self.at_car(error, at).help("choose a name that does not start with %"))
     }
 }

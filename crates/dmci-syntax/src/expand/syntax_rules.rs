@@ -7,6 +7,7 @@
 use super::expander::{Expander, Meaning};
 use super::keywords::Special;
 use super::scope::{Local, Macro};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Kind, SpanId, Symbol, Value};
 use rustc_hash::FxHashMap;
 
@@ -67,7 +68,8 @@ impl Expander<'_> {
                 }
                 _ => {
                     let shown = self.shown(spec);
-                    let error = Diagnostic::error("E0204", format!("a macro needs a syntax-rules form, got {shown}"));
+                    let error =
+                        Diagnostic::error(ErrorCode::E0204, format!("a macro needs a syntax-rules form, got {shown}"));
                     return Err(self
                         .at_cell(error, cell)
                         .help("for example (syntax-rules () ((_ x) (* x 2))); other transformers are not supported"));
@@ -86,7 +88,7 @@ impl Expander<'_> {
     }
 
     fn parse_rules(&mut self, name: Symbol, spec: Value, depth: u32) -> Result<Value, Error> {
-        let (_, mut operands) = self.operands_of(spec, 1, usize::MAX).map_err(|e| recode(e, "E0204"))?;
+        let (_, mut operands) = self.operands_of(spec, 1, usize::MAX).map_err(|e| recode(e, ErrorCode::E0204))?;
         let mut ellipsis = Value::FALSE;
         if let Some((custom, rest)) = self.heap.uncons(operands).filter(|(first, _)| first.is_symbol()) {
             ellipsis = custom;
@@ -95,7 +97,8 @@ impl Expander<'_> {
         let (literals, rules) = self.heap.uncons(operands).unwrap_or((Value::FALSE, Value::NIL));
         let words = self.heap.list_items(literals).filter(|words| words.iter().all(|w| w.is_symbol()));
         let Some(words) = words else {
-            let error = Diagnostic::error("E0204", "`syntax-rules` needs a list of literal words before its rules");
+            let error =
+                Diagnostic::error(ErrorCode::E0204, "`syntax-rules` needs a list of literal words before its rules");
             return Err(self.at_cell(error, operands).help("for example (syntax-rules () ((_ x) (* x 2)))"));
         };
         let is_literal = |w: &Value| match ellipsis {
@@ -157,7 +160,7 @@ impl Expander<'_> {
         let parts = self.heap.uncons(rule).filter(|&(pattern, rest)| pattern.is_pair() && self.length(rest) == Some(1));
         let Some((pattern, template)) = parts else {
             let shown = self.shown(rule);
-            let error = Diagnostic::error("E0204", format!("a rule must be (pattern template), got {shown}"));
+            let error = Diagnostic::error(ErrorCode::E0204, format!("a rule must be (pattern template), got {shown}"));
             return Err(self.at_cell(error, cell).help("for example ((_ x) (* x 2)): the pattern is a list"));
         };
         let mut variables = FxHashMap::default();
@@ -182,7 +185,7 @@ impl Expander<'_> {
     ) -> Result<(), Error> {
         if nesting > MAX_NESTING {
             return Err(Diagnostic::error(
-                "E0204",
+                ErrorCode::E0204,
                 format!("the pattern is nested more than {MAX_NESTING} levels deep"),
             ));
         }
@@ -191,13 +194,16 @@ impl Expander<'_> {
                 return Ok(());
             }
             if self.is_ellipsis(rules, pattern) {
-                return Err(Diagnostic::error("E0204", "an ellipsis must follow a part of the pattern")
+                return Err(Diagnostic::error(ErrorCode::E0204, "an ellipsis must follow a part of the pattern")
                     .help("for example (_ x ...)"));
             }
             if variables.insert(symbol, ellipses).is_some() {
                 let shown = self.base_name(symbol);
-                return Err(Diagnostic::error("E0204", format!("the pattern has two variables called `{shown}`"))
-                    .help("give each part of the pattern a name of its own"));
+                return Err(Diagnostic::error(
+                    ErrorCode::E0204,
+                    format!("the pattern has two variables called `{shown}`"),
+                )
+                .help("give each part of the pattern a name of its own"));
             }
             return Ok(());
         }
@@ -207,7 +213,7 @@ impl Expander<'_> {
         while i < items.len() {
             let follows = items.get(i + 1).is_some_and(|&next| self.is_ellipsis(rules, next));
             if follows && std::mem::replace(&mut repeated, true) {
-                return Err(Diagnostic::error("E0204", "a list of the pattern has more than one ellipsis")
+                return Err(Diagnostic::error(ErrorCode::E0204, "a list of the pattern has more than one ellipsis")
                     .help("only one part of each list can repeat"));
             }
             self.check_pattern(rules, items[i], ellipses + usize::from(follows), nesting + 1, variables)?;
@@ -226,7 +232,7 @@ impl Expander<'_> {
             items.push(item);
             rest = next;
             if items.len() > 1 << 22 {
-                return Err(Diagnostic::error("E0204", "a pattern or template must not be circular"));
+                return Err(Diagnostic::error(ErrorCode::E0204, "a pattern or template must not be circular"));
             }
         }
         Ok((items, rest))
@@ -248,20 +254,23 @@ impl Expander<'_> {
     ) -> Result<(), Error> {
         if nesting > MAX_NESTING {
             return Err(Diagnostic::error(
-                "E0204",
+                ErrorCode::E0204,
                 format!("the template is nested more than {MAX_NESTING} levels deep"),
             ));
         }
         if let Some(symbol) = template.as_symbol() {
             if active && self.is_ellipsis(rules, template) {
-                return Err(Diagnostic::error("E0204", "an ellipsis must follow a part of the template")
+                return Err(Diagnostic::error(ErrorCode::E0204, "an ellipsis must follow a part of the template")
                     .help("write (... ...) for an ellipsis itself"));
             }
             return match variables.get(&symbol) {
                 Some(&depth) if depth > ellipses => {
                     let shown = self.base_name(symbol);
-                    Err(Diagnostic::error("E0204", format!("`{shown}` repeats in the pattern but not in the template"))
-                        .help(format!("write {shown} ... in the template, too")))
+                    Err(Diagnostic::error(
+                        ErrorCode::E0204,
+                        format!("`{shown}` repeats in the pattern but not in the template"),
+                    )
+                    .help(format!("write {shown} ... in the template, too")))
                 }
                 _ => Ok(()),
             };
@@ -272,8 +281,11 @@ impl Expander<'_> {
                 Some(&escaped) if items.len() == 2 => {
                     self.check_template(rules, escaped, ellipses, nesting + 1, false, variables)
                 }
-                _ => Err(Diagnostic::error("E0204", "an ellipsis at the start of a list escapes exactly one template")
-                    .help("for example (... ...)")),
+                _ => Err(Diagnostic::error(
+                    ErrorCode::E0204,
+                    "an ellipsis at the start of a list escapes exactly one template",
+                )
+                .help("for example (... ...)")),
             };
         }
         let mut i = 0;
@@ -281,7 +293,7 @@ impl Expander<'_> {
             let repeats = items[i + 1..].iter().take_while(|&&next| active && self.is_ellipsis(rules, next)).count();
             if repeats > 0 && !self.drives(items[i], ellipses + repeats, variables, 0) {
                 return Err(Diagnostic::error(
-                    "E0204",
+                    ErrorCode::E0204,
                     "nothing before an ellipsis of the template repeats in the pattern",
                 )
                 .help("put a variable that is followed by an ellipsis in the pattern before it"));
@@ -308,7 +320,7 @@ impl Expander<'_> {
     }
 }
 
-fn recode(mut error: Error, code: &'static str) -> Error {
+fn recode(mut error: Error, code: ErrorCode) -> Error {
     error.code = code;
     error
 }

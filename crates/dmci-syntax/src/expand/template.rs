@@ -3,6 +3,7 @@
 use super::expander::Expander;
 use super::matcher::{Match, Matches};
 use super::syntax_rules::Rules;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Kind, SpanId, Symbol, Value};
 
 /// Pairs (and aliases, which count for more) that all macro uses of a program may make.
@@ -50,7 +51,10 @@ impl Expander<'_> {
                 Some((_, Match::One(datum))) => Ok(*datum),
                 Some((_, Match::Many(_))) => {
                     let shown = self.base_name(symbol);
-                    Err(Diagnostic::error("E0204", format!("`{shown}` repeats in the pattern but not in the template")))
+                    Err(Diagnostic::error(
+                        ErrorCode::E0204,
+                        format!("`{shown}` repeats in the pattern but not in the template"),
+                    ))
                 }
                 None => Ok(Value::symbol(self.rename(filling, symbol))),
             };
@@ -112,12 +116,12 @@ impl Expander<'_> {
             }
         }
         let Some(count) = columns.first().map(|(_, rows)| rows.len()) else {
-            return Err(Diagnostic::error("E0204", "nothing before an ellipsis of the template repeats"));
+            return Err(Diagnostic::error(ErrorCode::E0204, "nothing before an ellipsis of the template repeats"));
         };
         if let Some((other, _)) = columns.iter().find(|(_, rows)| rows.len() != count) {
             let (first, other) = (self.base_name(columns[0].0), self.base_name(*other));
             return Err(Diagnostic::error(
-                "E0203",
+                ErrorCode::E0203,
                 format!("`{first}` and `{other}` match different numbers of parts but repeat together in the template"),
             ));
         }

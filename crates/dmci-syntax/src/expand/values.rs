@@ -1,6 +1,7 @@
 //! Several values at once: `let-values let*-values receive define-values`.
 
 use super::expander::Expander;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, SpanId, Symbol, Value};
 use rustc_hash::FxHashSet;
 
@@ -109,7 +110,7 @@ impl Expander<'_> {
             };
             if !seen.insert(symbol) {
                 let shown = self.base_name(symbol);
-                let error = Diagnostic::error("E0202", format!("`{shown}` is defined twice by one form"));
+                let error = Diagnostic::error(ErrorCode::E0202, format!("`{shown}` is defined twice by one form"));
                 return Err(self.at_car(error, place).help("give each value a name of its own"));
             }
             names.push((symbol, place));

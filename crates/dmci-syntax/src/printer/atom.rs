@@ -179,7 +179,7 @@ impl Printer<'_> {
 
     fn condition(&mut self, r: Ref) {
         self.out.push_str("#<condition ");
-        self.out.push_str(self.heap.condition_code(r));
+        self.out.push_str(self.heap.condition_code(r).as_str());
         let message = self.heap.condition_message(r);
         if self.heap.as_kind(message, Kind::String).is_some() {
             self.out.push(' ');

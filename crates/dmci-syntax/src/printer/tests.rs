@@ -103,6 +103,6 @@ fn records_conditions_and_tables() {
     let rtd = heap.alloc(Kind::RecordType, &[table, fields, Value::NIL]);
     let record = heap.alloc(Kind::Record, &[rtd, Value::fixnum(2), record]);
     assert_eq!(write(&heap, record), "#<hash-table 2>");
-    let condition = heap.condition("E9901", "bad \"x\"", Value::NIL, Default::default());
+    let condition = heap.condition(dmci_value::ErrorCode::E9901, "bad \"x\"", Value::NIL, Default::default());
     assert_eq!(display(&heap, condition), "#<condition E9901 \"bad \\\"x\\\"\">");
 }

@@ -1,6 +1,7 @@
 //! From the text of one token to its value: numbers, symbols, characters, `#` words.
 
 use super::lexer::is_delimiter;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Heap, Value, num};
 
 /// What the text of an atom is, judged by its letters alone.
@@ -126,14 +127,17 @@ fn number(heap: &mut Heap, text: &str) -> Result<Option<Value>, Error> {
 fn malformed(text: &str) -> Error {
     let shown = shorten(text);
     if text.contains(is_typographic_quote) {
-        return Diagnostic::error("E0104", format!("typographic quotation mark in {shown}"))
+        return Diagnostic::error(ErrorCode::E0104, format!("typographic quotation mark in {shown}"))
             .help("use the plain characters \" and ' instead");
     }
     if let Some(c) = text.chars().find(|c| c.is_control()) {
-        return Diagnostic::error("E0104", format!("invisible character U+{:04X} in a symbol or number", c as u32))
-            .help("delete it, or write the symbol between bars with \\x..; for the character");
+        return Diagnostic::error(
+            ErrorCode::E0104,
+            format!("invisible character U+{:04X} in a symbol or number", c as u32),
+        )
+        .help("delete it, or write the symbol between bars with \\x..; for the character");
     }
-    let error = Diagnostic::error("E0104", format!("{shown} is not a number"));
+    let error = Diagnostic::error(ErrorCode::E0104, format!("{shown} is not a number"));
     if text.ends_with(['i', 'I']) || text.contains('@') {
         error.help("complex numbers are not supported; write real and imaginary part as two numbers")
     } else if text.contains('_') {
@@ -158,7 +162,7 @@ pub(crate) fn hash_word(heap: &mut Heap, text: &str) -> Result<Value, Error> {
     }
     if let [b'#', b'x' | b'b' | b'o' | b'd' | b'e' | b'i', ..] = lower.as_bytes() {
         return number(heap, text)?.ok_or_else(|| {
-            Diagnostic::error("E0104", format!("{} is not a number", shorten(text))).help(
+            Diagnostic::error(ErrorCode::E0104, format!("{} is not a number", shorten(text))).help(
                 "after #x come hexadecimal digits, after #b binary, after #o octal, after #d, #e and #i decimal ones",
             )
         });
@@ -167,7 +171,7 @@ pub(crate) fn hash_word(heap: &mut Heap, text: &str) -> Result<Value, Error> {
 }
 
 fn unknown_hash(text: &str) -> Error {
-    let error = Diagnostic::error("E0111", format!("unknown syntax {}", shorten(text)));
+    let error = Diagnostic::error(ErrorCode::E0111, format!("unknown syntax {}", shorten(text)));
     match text.as_bytes().get(1) {
         Some(b'0'..=b'9') => label(text),
         Some(b'<') => error.help("this is the printed form of an object, which cannot be read back"),
@@ -180,7 +184,7 @@ fn unknown_hash(text: &str) -> Error {
 
 /// The error for a datum label.
 pub(crate) fn label(text: &str) -> Error {
-    Diagnostic::error("E0111", format!("datum label {}: labels are not supported in programs", shorten(text)))
+    Diagnostic::error(ErrorCode::E0111, format!("datum label {}: labels are not supported in programs", shorten(text)))
         .help("build shared or circular data at run time, e.g. with set-cdr!")
 }
 
@@ -220,15 +224,15 @@ pub(crate) fn character(text: &str) -> Result<Value, Error> {
     }
     let shown = shorten(text);
     if body.is_empty() {
-        return Err(Diagnostic::error("E0107", "no character after #\\").help("write e.g. #\\a or #\\space"));
+        return Err(Diagnostic::error(ErrorCode::E0107, "no character after #\\").help("write e.g. #\\a or #\\space"));
     }
     if let Some(c) = lower.strip_prefix('x').and_then(hex_char) {
         return c.map(Value::char).ok_or_else(|| {
-            Diagnostic::error("E0107", format!("{shown} is not a Unicode character"))
+            Diagnostic::error(ErrorCode::E0107, format!("{shown} is not a Unicode character"))
                 .help("characters go up to #\\x10FFFF, without #\\xD800 to #\\xDFFF")
         });
     }
-    Err(Diagnostic::error("E0107", format!("unknown character name {shown}")).help(
+    Err(Diagnostic::error(ErrorCode::E0107, format!("unknown character name {shown}")).help(
         "names are alarm, backspace, delete, escape, newline, null, return, space and tab; \
          other characters stand for themselves (#\\a) or are given in hexadecimal (#\\x3BB)",
     ))

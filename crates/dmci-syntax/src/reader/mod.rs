@@ -13,6 +13,7 @@ mod tests;
 pub(crate) use atom::{char_name, is_plain_symbol};
 pub(crate) use lexer::Prefix;
 
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Heap, SourceId, Value};
 use lexer::{Kind, Lexer};
 use parser::Parser;
@@ -33,7 +34,7 @@ pub struct Program {
 /// Reads all data of a text, or reports what is wrong with it, in the order of the text.
 pub fn read_all(heap: &mut Heap, source: SourceId) -> Result<Program, Vec<Diagnostic>> {
     let Some(text) = heap.sources.get(source).map(|s| s.text.clone()) else {
-        return Err(vec![*Diagnostic::error("E9901", "there is no source text with this number")]);
+        return Err(vec![*Diagnostic::error(ErrorCode::E9901, "there is no source text with this number")]);
     };
     let mut parser = Parser::new(heap, &text, 0, Some(source));
     parser.run();

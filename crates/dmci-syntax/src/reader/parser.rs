@@ -6,6 +6,7 @@ mod unclosed;
 
 use super::lexer::{Kind, Lexer, Opener, Prefix, Shape, Token};
 use super::{DEPTH_LIMIT, atom, quoted};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Heap, PairSpan, SourceId, Span, SpanId, Value};
 
 /// Stands for a datum that could not be read; never leaves the reader.
@@ -169,19 +170,19 @@ impl<'a> Parser<'a> {
                 }
             },
             Kind::Stray => {
-                let error = Diagnostic::error("E0104", format!("unexpected {text}"));
+                let error = Diagnostic::error(ErrorCode::E0104, format!("unexpected {text}"));
                 self.error(error.help("write ( ) or [ ] instead of braces"), start, end);
             }
             Kind::Unterminated => {
                 let (what, mark) = if text.starts_with('"') { ("string", '"') } else { ("symbol", '|') };
                 let line_end = text.find('\n').map_or(end, |i| start + i);
-                let error = Diagnostic::error("E0105", format!("a {what} is never ended by {mark}"));
+                let error = Diagnostic::error(ErrorCode::E0105, format!("a {what} is never ended by {mark}"));
                 let help = format!("add the closing {mark}; write \\{mark} for one inside the {what}");
                 self.error(error.help(help), start, line_end);
                 return false;
             }
             Kind::UnterminatedComment => {
-                let error = Diagnostic::error("E0109", "a comment is never ended by |#");
+                let error = Diagnostic::error(ErrorCode::E0109, "a comment is never ended by |#");
                 self.error(error.help("add |# for every #|"), start, start + 2);
                 return false;
             }
@@ -199,7 +200,7 @@ impl<'a> Parser<'a> {
         if self.stack.len() <= DEPTH_LIMIT {
             return true;
         }
-        let error = Diagnostic::error("E0110", format!("data are nested more than {DEPTH_LIMIT} levels deep"));
+        let error = Diagnostic::error(ErrorCode::E0110, format!("data are nested more than {DEPTH_LIMIT} levels deep"));
         self.error(error.help("build deeply nested data at run time"), token.start, token.end);
         false
     }
@@ -230,7 +231,8 @@ impl<'a> Parser<'a> {
                         Dot::None => self.items.push(Item { value, start, end }),
                         Dot::Seen { .. } => list.dot = Dot::Tail(value),
                         Dot::Tail(_) => {
-                            let error = Diagnostic::error("E0108", "only one datum may follow the dot in a list");
+                            let error =
+                                Diagnostic::error(ErrorCode::E0108, "only one datum may follow the dot in a list");
                             self.error(error.help("close the list after that datum, or remove the dot"), start, end);
                         }
                     }
@@ -259,7 +261,7 @@ impl<'a> Parser<'a> {
             },
             _ => "a dot can only stand inside a list",
         };
-        let error = Diagnostic::error("E0108", problem);
+        let error = Diagnostic::error(ErrorCode::E0108, problem);
         self.error(error.help("a pair is written (a . b), a list with a rest (a b . c)"), start, end);
     }
 
@@ -272,7 +274,7 @@ impl<'a> Parser<'a> {
                 _ => return,
             };
             self.stack.pop();
-            let error = Diagnostic::error("E0112", format!("no datum after {what}"));
+            let error = Diagnostic::error(ErrorCode::E0112, format!("no datum after {what}"));
             self.error(error.help(format!("write a datum after {what}, or remove it")), start, end);
         }
     }
@@ -280,7 +282,7 @@ impl<'a> Parser<'a> {
     fn close(&mut self, shape: Shape, start: usize, end: usize) {
         self.drop_prefixes();
         let Some(Waiting::List(list)) = self.stack.pop() else {
-            let mut error = Diagnostic::error("E0102", format!("unexpected {}", shape.close()));
+            let mut error = Diagnostic::error(ErrorCode::E0102, format!("unexpected {}", shape.close()));
             error = self.labelled(error, start, end, "nothing is open here");
             if let Some(&last) = self.items.last() {
                 let first = self.lexer.text[last.start..].chars().next().map_or(0, char::len_utf8);
@@ -294,7 +296,7 @@ impl<'a> Parser<'a> {
         }
         if list.shape != shape {
             let (open, wanted, got) = (list.shape.open(), list.shape.close(), shape.close());
-            let error = Diagnostic::error("E0103", format!("{open} is closed by {got}"));
+            let error = Diagnostic::error(ErrorCode::E0103, format!("{open} is closed by {got}"));
             let error = self.labelled(error, start, end, &format!("expected {wanted}"));
             let error = self.labelled(error, list.start, list.open_end, "opened here");
             self.report(error.help(format!("replace {got} by {wanted}")));
@@ -318,7 +320,7 @@ impl<'a> Parser<'a> {
                     Dot::None => Value::NIL,
                     Dot::Tail(tail) => tail,
                     Dot::Seen { at } => {
-                        let error = Diagnostic::error("E0108", "no datum after the dot");
+                        let error = Diagnostic::error(ErrorCode::E0108, "no datum after the dot");
                         self.error(error.help("write a datum between the dot and the closing parenthesis"), at, at + 1);
                         BAD
                     }
@@ -338,7 +340,7 @@ impl<'a> Parser<'a> {
                         None if item.value == BAD => {}
                         None => {
                             let text = atom::shorten(&self.lexer.text[item.start..item.end]);
-                            let error = Diagnostic::error("E0104", format!("{text} is not a byte"));
+                            let error = Diagnostic::error(ErrorCode::E0104, format!("{text} is not a byte"));
                             self.error(error.help("a bytevector holds integers from 0 to 255"), item.start, item.end);
                         }
                     }

@@ -1,6 +1,7 @@
 //! Strings and symbols in bars: escapes.
 
 use super::atom::hex_char;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error};
 
 /// An error and the byte range, within the token, that it is about.
@@ -43,7 +44,7 @@ pub(crate) fn content(token: &str) -> Result<String, Vec<Problem>> {
 /// The escape that `text` starts with: its character, if it stands for one, and its length.
 fn escape(text: &str) -> Result<(Option<char>, usize), (usize, Error)> {
     let Some(c) = text[1..].chars().next() else {
-        return Err((1, Diagnostic::error("E0106", "nothing after the backslash")));
+        return Err((1, Diagnostic::error(ErrorCode::E0106, "nothing after the backslash")));
     };
     let simple = match c {
         'a' => '\u{7}',
@@ -58,7 +59,7 @@ fn escape(text: &str) -> Result<(Option<char>, usize), (usize, Error)> {
                 Some(length) => Ok((None, 1 + length)),
                 None => Err((
                     1 + c.len_utf8(),
-                    Diagnostic::error("E0106", format!("unknown escape \\{}", c.escape_debug()))
+                    Diagnostic::error(ErrorCode::E0106, format!("unknown escape \\{}", c.escape_debug()))
                         .help("known are \\a \\b \\t \\n \\r \\\" \\\\ \\| and \\x41; - write \\\\ for a backslash"),
                 )),
             };
@@ -71,15 +72,16 @@ fn hex(text: &str) -> Result<(Option<char>, usize), (usize, Error)> {
     let digits = text[2..].bytes().take_while(u8::is_ascii_hexdigit).count();
     let end = 2 + digits;
     if text.as_bytes().get(end) != Some(&b';') {
-        let error = Diagnostic::error("E0106", "the escape \\x needs hexadecimal digits and a semicolon");
+        let error = Diagnostic::error(ErrorCode::E0106, "the escape \\x needs hexadecimal digits and a semicolon");
         return Err((end, error.help("write e.g. \\x3BB; for the character U+03BB")));
     }
     match hex_char(&text[2..end]) {
         Some(Some(c)) => Ok((Some(c), end + 1)),
-        Some(None) => Err((end + 1, Diagnostic::error("E0106", "the escape \\x names no Unicode character"))),
-        None => {
-            Err((end + 1, Diagnostic::error("E0106", "the escape \\x needs hexadecimal digits before the semicolon")))
-        }
+        Some(None) => Err((end + 1, Diagnostic::error(ErrorCode::E0106, "the escape \\x names no Unicode character"))),
+        None => Err((
+            end + 1,
+            Diagnostic::error(ErrorCode::E0106, "the escape \\x needs hexadecimal digits before the semicolon"),
+        )),
     }
 }
 

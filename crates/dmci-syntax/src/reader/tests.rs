@@ -381,13 +381,13 @@ fn no_text_makes_it_panic() {
 
 #[test]
 fn examples_of_reader_errors_cause_them() {
-    for code in dmci_value::codes::CODES.iter().filter(|c| c.code.starts_with("E01")) {
+    for code in dmci_value::ErrorCode::ALL.iter().filter(|c| c.as_str().starts_with("E01")) {
         if let Some(example) = code.example() {
             let (_, program) = read(example);
-            assert!(program.unwrap_err().iter().all(|e| e.code == code.code), "{}", code.code);
+            assert!(program.unwrap_err().iter().all(|e| e.code == *code), "{code}");
         }
     }
-    for code in dmci_value::codes::CODES.iter().filter(|c| !c.code.starts_with("E01")) {
-        assert!(code.example().is_none_or(|example| read(example).1.is_ok()), "{}", code.code);
+    for code in dmci_value::ErrorCode::ALL.iter().filter(|c| !c.as_str().starts_with("E01")) {
+        assert!(code.example().is_none_or(|example| read(example).1.is_ok()), "{code}");
     }
 }

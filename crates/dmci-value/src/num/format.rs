@@ -1,6 +1,7 @@
 //! Numbers to text.
 
 use super::*;
+use crate::codes::ErrorCode;
 
 /// The text of a number; reals are written in base 10 whatever the radix.
 pub fn format_number(number: &Number, radix: u32) -> String {
@@ -44,7 +45,7 @@ pub fn number_to_string(heap: &mut Heap, v: Value, radix: Value) -> Result<Strin
     let number = operand(heap, "number->string", v)?;
     let radix = parse::radix_operand(heap, "number->string", radix)?;
     if radix != 10 && !number.is_exact() {
-        return Err(Diagnostic::error("E0303", "number->string writes reals in radix 10 only")
+        return Err(Diagnostic::error(ErrorCode::E0303, "number->string writes reals in radix 10 only")
             .help("leave the radix out, or convert to an integer first with (exact (round x))"));
     }
     if let Number::Big(n) = &number {

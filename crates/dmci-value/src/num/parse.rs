@@ -2,6 +2,7 @@
 
 use super::arithmetic::ratio;
 use super::*;
+use crate::codes::ErrorCode;
 use num_integer::Integer;
 use num_traits::Zero;
 
@@ -190,6 +191,6 @@ fn exact_decimal(whole: &[u8], fraction: &[u8], exponent: &[u8]) -> Result<Optio
 
 fn no_exact_value(text: &str) -> Error {
     let shown: String = text.chars().take(40).collect();
-    Diagnostic::error("E0502", format!("{shown} has no exact value: it is not an integer"))
+    Diagnostic::error(ErrorCode::E0502, format!("{shown} has no exact value: it is not an integer"))
         .help("exact numbers are integers; leave out #e to get a real")
 }

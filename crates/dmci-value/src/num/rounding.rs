@@ -2,6 +2,7 @@
 
 use super::arithmetic::{ratio, scale};
 use super::*;
+use crate::codes::ErrorCode;
 use dmci_ops::real;
 use num_traits::{One, Signed, Zero};
 
@@ -55,8 +56,10 @@ fn to_exact(heap: &mut Heap, who: &str, v: Value) -> Result<Value, Error> {
 
 /// The error for a real that is not an integer.
 fn no_exact_value(who: &str, x: f64) -> Error {
-    let error =
-        Diagnostic::error("E0502", format!("{who}: {} has no exact value: it is not an integer", format_real(x)));
+    let error = Diagnostic::error(
+        ErrorCode::E0502,
+        format!("{who}: {} has no exact value: it is not an integer", format_real(x)),
+    );
     if x.is_finite() { error.help("exact numbers are integers; round first: (exact (round x))") } else { error }
 }
 

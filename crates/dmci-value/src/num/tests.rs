@@ -340,7 +340,7 @@ fn wrong_types_are_named() {
     let heap = &mut Heap::new();
     let text = heap.string("abc");
     let error = add(heap, Value::fixnum(1), text).unwrap_err();
-    assert_eq!((error.code, error.message.as_str()), ("E0303", "+ expected a number, got \"abc\""));
+    assert_eq!((error.code.as_str(), error.message.as_str()), ("E0303", "+ expected a number, got \"abc\""));
     let symbol = Value::symbol(heap.symbols.intern("x"));
     assert_eq!(less(heap, symbol, text).unwrap_err().message, "< expected a number, got the symbol x");
     assert_eq!(is_even(heap, Value::real(2.5)).unwrap_err().message, "even? expected an integer, got 2.5");

@@ -2,6 +2,7 @@
 
 use super::{Primitive, at_least, between, fixed};
 use crate::world::World;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Kind, Ref, Value};
 
 /// The rows of this file.
@@ -58,7 +59,7 @@ pub const PRIMITIVES: &[Primitive] = &[
             Ok(text) => w.new_string(text),
             Err(e) => {
                 let message = format!("utf8->string: the bytes from {} on are not UTF-8", e.valid_up_to());
-                Err(Diagnostic::error("E0303", message))
+                Err(Diagnostic::error(ErrorCode::E0303, message))
             }
         }
     }),

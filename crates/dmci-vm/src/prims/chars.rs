@@ -2,6 +2,7 @@
 
 use super::{Primitive, at_least, between, fixed};
 use crate::world::World;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Value};
 use std::cmp::Ordering;
 
@@ -112,7 +113,7 @@ fn integer_or_false(i: Option<u32>) -> Value {
 fn integer_to_char(world: &mut World, args: &[Value]) -> Result<Value, Error> {
     let i = world.index("integer->char", args[0])?;
     u32::try_from(i).ok().and_then(char::from_u32).map(Value::char).ok_or_else(|| {
-        Diagnostic::error("E0306", format!("integer->char: {i} is not the number of a Unicode character"))
+        Diagnostic::error(ErrorCode::E0306, format!("integer->char: {i} is not the number of a Unicode character"))
             .help("the numbers are 0 to 55295 and 57344 to 1114111")
     })
 }

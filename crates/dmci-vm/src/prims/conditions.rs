@@ -4,6 +4,7 @@ use super::hash_tables::key_not_found;
 use super::{Primitive, at_least, fixed};
 use crate::world::World;
 use dmci_syntax::printer;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Heap, Kind, Place, Ref, SpanId, Value};
 use std::cell::RefCell;
 use std::ops::Range;
@@ -14,7 +15,7 @@ pub const PRIMITIVES: &[Primitive] = &[
     fixed("%make-condition", 3, |w, a| {
         w.list("error", a[1])?;
         let place = Place::form(SpanId(w.index("error", a[2])? as u32));
-        Ok(w.heap.condition_with("E0307", a[0], a[1], place, Value::FALSE))
+        Ok(w.heap.condition_with(ErrorCode::E0307, a[0], a[1], place, Value::FALSE))
     }),
     fixed("error-object?", 1, |w, a| Ok(Value::boolean(w.heap.as_condition(a[0]).is_some()))),
     fixed("error-object-message", 1, |w, a| {
@@ -28,7 +29,7 @@ pub const PRIMITIVES: &[Primitive] = &[
     fixed("error-object-code", 1, |w, a| {
         let r = w.condition("error-object-code", a[0])?;
         let code = w.heap.condition_code(r);
-        Ok(w.symbol_named(code))
+        Ok(w.symbol_named(code.as_str()))
     }),
     fixed("condition/report-string", 1, |w, a| {
         let r = w.condition("condition/report-string", a[0])?;
@@ -39,7 +40,7 @@ pub const PRIMITIVES: &[Primitive] = &[
     }),
     fixed("read-error?", 1, |w, a| {
         let code = w.heap.as_condition(a[0]).map(|r| w.heap.condition_code(r));
-        Ok(Value::boolean(code.is_some_and(|code| code.starts_with("E01"))))
+        Ok(Value::boolean(code.is_some_and(|code| code.as_str().starts_with("E01"))))
     }),
     fixed("file-error?", 1, |_, _| Ok(Value::FALSE)),
     fixed("%wrong-type", 3, |w, a| {
@@ -50,7 +51,7 @@ pub const PRIMITIVES: &[Primitive] = &[
     fixed("%out-of-range", 3, |w, a| {
         let who = w.symbol_name("%out-of-range", a[0])?;
         let (index, length) = (w.show(a[1]), w.show(a[2]));
-        Err(Diagnostic::error("E0306", format!("{who}: index {index} is out of range for length {length}")))
+        Err(Diagnostic::error(ErrorCode::E0306, format!("{who}: index {index} is out of range for length {length}")))
     }),
     fixed("%key-not-found", 2, |w, a| {
         let who = w.symbol_name("%key-not-found", a[0])?;
@@ -64,7 +65,7 @@ pub const PRIMITIVES: &[Primitive] = &[
     }),
     at_least("%assertion-failed", 0, |w, a| {
         let what = a.first().map_or(String::new(), |&v| format!(": {}", w.show(v)));
-        Err(Diagnostic::error("E0309", format!("assertion failed{what}")))
+        Err(Diagnostic::error(ErrorCode::E0309, format!("assertion failed{what}")))
     }),
 ];
 
@@ -106,6 +107,9 @@ fn handler_returned(world: &mut World, raised: Value) -> Error {
         }
         None => format!("(raise {})", world.show(raised)),
     };
-    Diagnostic::error("E0311", format!("the exception handler returned from {what}, which cannot be continued"))
-        .help("catch it with guard, leave the handler through a continuation of call/cc, or use raise-continuable")
+    Diagnostic::error(
+        ErrorCode::E0311,
+        format!("the exception handler returned from {what}, which cannot be continued"),
+    )
+    .help("catch it with guard, leave the handler through a continuation of call/cc, or use raise-continuable")
 }

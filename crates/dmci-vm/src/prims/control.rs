@@ -2,6 +2,7 @@
 
 use super::{Control, Primitive, at_least, fixed};
 use crate::world::World;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Kind, Value};
 
 /// The rows of this file.
@@ -57,7 +58,7 @@ const fn control(name: &'static str, min: u8, max: Option<u8>, control: Control)
 }
 
 fn handled_by_the_machine(_: &mut World, _: &[Value]) -> Result<Value, Error> {
-    Err(Diagnostic::error("E9901", "a control primitive was run as a plain one"))
+    Err(Diagnostic::error(ErrorCode::E9901, "a control primitive was run as a plain one"))
 }
 
 /// The values, if there are as many as `let-values` and its relatives have variables for.
@@ -69,7 +70,7 @@ fn check_values(world: &mut World, args: &[Value]) -> Result<Value, Error> {
     }
     let count = |n| if n == 1 { "1 value".to_string() } else { format!("{n} values") };
     let least = if args[2].is_true() { "at least " } else { "" };
-    Err(Diagnostic::error("E0313", format!("expected {least}{}, got {got}", count(expected)))
+    Err(Diagnostic::error(ErrorCode::E0313, format!("expected {least}{}, got {got}", count(expected)))
         .help("take as many values as the expression returns"))
 }
 

@@ -4,6 +4,7 @@ use super::{Control, Primitive, at_least, between, fixed, unbound_variable, unde
 use crate::environment::{EnvironmentId, USER};
 use crate::world::{NAMED, World};
 use dmci_syntax::expand;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Heap, Kind, Place, Ref, Value};
 use rustc_hash::FxHashSet;
 
@@ -98,7 +99,7 @@ fn expand(world: &mut World, args: &[Value], program: bool) -> Result<Value, Err
     let environment = world.environment(args[1])?;
     let World { heap, environments, syntax_errors, .. } = world;
     let Some(environment) = environments.get_mut(environment) else {
-        return Err(Diagnostic::error("E9901", "an environment is missing"));
+        return Err(Diagnostic::error(ErrorCode::E9901, "an environment is missing"));
     };
     let table = &mut environment.syntax;
     let expansion =
@@ -118,7 +119,7 @@ fn expand(world: &mut World, args: &[Value], program: bool) -> Result<Value, Err
                 // The message may show any number of the form.
                 world.note_operands(&traced_inside(&world.heap, args[0]));
             }
-            Err(Box::new(first.unwrap_or_else(|| *Diagnostic::error("E0201", "a form is malformed"))))
+            Err(Box::new(first.unwrap_or_else(|| *Diagnostic::error(ErrorCode::E0201, "a form is malformed"))))
         }
     }
 }

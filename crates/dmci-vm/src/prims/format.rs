@@ -3,6 +3,7 @@
 use super::{Primitive, at_least};
 use crate::world::World;
 use dmci_syntax::printer::Style;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Value, num};
 use std::str::Chars;
 
@@ -52,7 +53,7 @@ fn format(world: &mut World, control: &str, args: &[Value]) -> Result<String, Er
             out.push(c);
             continue;
         }
-        let unfinished = || Diagnostic::error("E0303", "format: the control string ends inside a directive");
+        let unfinished = || Diagnostic::error(ErrorCode::E0303, "format: the control string ends inside a directive");
         let directive = Directive::parse(&mut chars).ok_or_else(unfinished)?;
         match directive.letter {
             '~' => out.push('~'),
@@ -74,18 +75,20 @@ fn format(world: &mut World, control: &str, args: &[Value]) -> Result<String, Er
     }
     match left.len() {
         0 => Ok(out),
-        n => Err(Diagnostic::error("E0302", format!("format: {n} more arguments than the control string uses"))),
+        n => {
+            Err(Diagnostic::error(ErrorCode::E0302, format!("format: {n} more arguments than the control string uses")))
+        }
     }
 }
 
 fn argument(world: &mut World, directive: &Directive, left: &mut std::slice::Iter<Value>) -> Result<String, Error> {
     let letter = directive.letter;
     if !"aswydbxocfeg".contains(letter) {
-        return Err(Diagnostic::error("E0303", format!("format: unknown directive ~{letter}"))
+        return Err(Diagnostic::error(ErrorCode::E0303, format!("format: unknown directive ~{letter}"))
             .help("known are ~a ~s ~d ~b ~o ~x ~c ~f ~% ~& ~~"));
     }
     let &v = left.next().ok_or_else(|| {
-        Diagnostic::error("E0302", format!("format: there is no argument left for the directive ~{letter}"))
+        Diagnostic::error(ErrorCode::E0302, format!("format: there is no argument left for the directive ~{letter}"))
     })?;
     // Digits that the program goes on with.
     let v = world.pin(v)?;

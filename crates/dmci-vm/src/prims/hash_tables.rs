@@ -8,6 +8,7 @@ use super::equality::{equal, eqv};
 use super::hashing::hash;
 use super::{Primitive, fixed};
 use crate::world::World;
+use dmci_value::ErrorCode;
 use dmci_value::num::{self, Number};
 use dmci_value::{Diagnostic, Error, Kind, Ref, Value};
 
@@ -246,6 +247,6 @@ fn list_of(
 /// The error of `hash-table-ref` and its kin for a key that is not there.
 pub fn key_not_found(world: &World, who: &str, key: Value) -> Error {
     let key = dmci_syntax::printer::brief(&world.heap, key);
-    Diagnostic::error("E0312", format!("{who}: the table has no key {key}"))
+    Diagnostic::error(ErrorCode::E0312, format!("{who}: the table has no key {key}"))
         .help("give a thunk for missing keys, or use hash-table-ref/default")
 }

@@ -2,6 +2,7 @@
 
 use super::{Primitive, at_least, between, fixed};
 use crate::world::World;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Heap, Ref, Value};
 
 macro_rules! nth {
@@ -230,7 +231,7 @@ fn short_list(world: &World, who: &str, index: usize, len: usize, list: Value, e
     if !end.is_nil() {
         return world.wrong_type(who, "a proper list", list);
     }
-    Diagnostic::error("E0306", format!("{who}: index {index} is out of range for length {len}"))
+    Diagnostic::error(ErrorCode::E0306, format!("{who}: index {index} is out of range for length {len}"))
 }
 
 fn list_tail(world: &mut World, who: &str, list: Value, n: Value) -> Result<Value, Error> {
@@ -280,7 +281,7 @@ fn sublist(world: &mut World, args: &[Value]) -> Result<Value, Error> {
     let (items, _) = split(world, "sublist", args[0], args[2])?;
     let Some(items) = items.get(start..) else {
         let end = items.len();
-        return Err(Diagnostic::error("E0306", format!("sublist: start {start} is after end {end}")));
+        return Err(Diagnostic::error(ErrorCode::E0306, format!("sublist: start {start} is after end {end}")));
     };
     world.heap.ensure(3 * items.len())?;
     Ok(world.heap.list(items))

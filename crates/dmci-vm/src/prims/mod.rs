@@ -30,6 +30,7 @@ pub mod vectors;
 
 use crate::world::World;
 use dmci_compile::primitives::PrimitiveSet;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Kind, Ref, Value};
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -133,18 +134,18 @@ pub fn is_native(number: u32, n: usize) -> bool {
 
 /// The error for a variable without a value.
 pub fn unbound_variable(name: &str) -> Error {
-    Diagnostic::error("E0301", format!("the variable {name} is not bound"))
+    Diagnostic::error(ErrorCode::E0301, format!("the variable {name} is not bound"))
 }
 
 /// The error for a variable of a `letrec*` or a body that is read too early.
 pub fn unset_variable(name: &str) -> Error {
-    Diagnostic::error("E0305", format!("the variable {name} is used before it has a value"))
+    Diagnostic::error(ErrorCode::E0305, format!("the variable {name} is used before it has a value"))
         .help("move its definition before the first use")
 }
 
 /// The error for an assignment to a variable that was never defined.
 pub fn undefined_variable(name: &str) -> Error {
-    Diagnostic::error("E0310", format!("set! of {name}, which is not defined"))
+    Diagnostic::error(ErrorCode::E0310, format!("set! of {name}, which is not defined"))
         .help(format!("define it first: (define {name} ...)"))
 }
 
@@ -165,7 +166,7 @@ pub fn wrong_arity(name: &str, min: usize, max: Option<usize>, n: usize) -> Erro
         None => format!("at least {}", arguments(min).replace("no argument", "0 arguments")),
     };
     let got = if n == 0 { "none".to_string() } else { n.to_string() };
-    Diagnostic::error("E0302", format!("{name} takes {expected}, got {got}"))
+    Diagnostic::error(ErrorCode::E0302, format!("{name} takes {expected}, got {got}"))
 }
 
 /// A row with a fixed number of arguments.
@@ -188,9 +189,9 @@ impl World {
     pub fn wrong_type(&self, who: &str, what: &str, value: Value) -> Error {
         let message = format!("{who} expected {what}, got {}", self.show(value));
         if value.is_pair() && what.starts_with("a proper list") {
-            return Diagnostic::error("E0314", message).help("a proper list is made of pairs and ends in ()");
+            return Diagnostic::error(ErrorCode::E0314, message).help("a proper list is made of pairs and ends in ()");
         }
-        Diagnostic::error("E0303", message)
+        Diagnostic::error(ErrorCode::E0303, message)
     }
 
     /// A pair argument.
@@ -208,7 +209,7 @@ impl World {
         self.heap.list_items(v).ok_or_else(|| {
             let mut error = self.wrong_type(who, "a proper list", v);
             if v.is_pair() {
-                error.code = "E0314";
+                error.code = ErrorCode::E0314;
             }
             error
         })
@@ -233,7 +234,7 @@ impl World {
         if i < limit {
             return Ok(i);
         }
-        Err(Diagnostic::error("E0306", format!("{who}: index {i} is out of range for length {limit}")))
+        Err(Diagnostic::error(ErrorCode::E0306, format!("{who}: index {i} is out of range for length {limit}")))
     }
 
     /// Optional `start` and `end` arguments of a range over `len` items, from `args[from]` on.
@@ -249,6 +250,9 @@ impl World {
         if start <= end && end <= len {
             return Ok((start, end));
         }
-        Err(Diagnostic::error("E0306", format!("{who}: range {start} to {end} is out of range for length {len}")))
+        Err(Diagnostic::error(
+            ErrorCode::E0306,
+            format!("{who}: range {start} to {end} is out of range for length {len}"),
+        ))
     }
 }

@@ -4,6 +4,7 @@
 use super::{Primitive, at_least, between, fixed};
 use crate::world::World;
 use dmci_ops::real;
+use dmci_value::ErrorCode;
 use dmci_value::{Error, Heap, Kind, Value, num};
 use std::cmp::Ordering;
 
@@ -124,7 +125,7 @@ fn string_to_number(world: &mut World, args: &[Value]) -> Result<Value, Error> {
         Ok(Some(number)) => number.to_value(&mut world.heap),
         Ok(None) => Ok(Value::FALSE),
         // Text of an exact number that we do not have is text of no number.
-        Err(error) if error.code == "E0502" => Ok(Value::FALSE),
+        Err(error) if error.code == ErrorCode::E0502 => Ok(Value::FALSE),
         Err(error) => Err(error),
     }
 }

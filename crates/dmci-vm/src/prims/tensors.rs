@@ -5,6 +5,7 @@ use crate::traced::Operand;
 use crate::traced::shape_name;
 use crate::world::World;
 use dmci_ops::{Build, Kernel, NONE, Op, Shape};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Value, num};
 
 /// The rows of this file.
@@ -112,7 +113,7 @@ pub const PRIMITIVES: &[Primitive] = &[
         let (x, shape) = (w.operand("reshape", a[0])?, w.shape_argument("reshape", &a[1..])?);
         if x.shape.len() != shape.len() {
             let message = format!("reshape: {} has not the elements of {}", shape_name(x.shape), shape_name(shape));
-            return Err(Diagnostic::error("E0601", message).help("the number of elements must stay the same"));
+            return Err(Diagnostic::error(ErrorCode::E0601, message).help("the number of elements must stay the same"));
         }
         w.tensor_op(&[x], |r, n| r.take(n[0], (0..shape.len() as u32).collect(), shape))
     }),
@@ -123,7 +124,7 @@ pub const PRIMITIVES: &[Primitive] = &[
 /// The error for shapes that an operation does not take.
 fn wrong_shapes(who: &str, expected: &str, got: &[&Operand]) -> Error {
     let got: Vec<String> = got.iter().map(|o| shape_name(o.shape)).collect();
-    Diagnostic::error("E0602", format!("{who} takes {expected}, got {}", got.join(" and ")))
+    Diagnostic::error(ErrorCode::E0602, format!("{who} takes {expected}, got {}", got.join(" and ")))
         .help("look at the shapes with (shape x)")
 }
 
@@ -132,7 +133,7 @@ fn same_shape(who: &str, x: &Operand, y: &Operand) -> Result<(), Error> {
         return Ok(());
     }
     let message = format!("{who}: {} and {} do not fit together", shape_name(x.shape), shape_name(y.shape));
-    Err(Diagnostic::error("E0601", message).help("both must have the same number of elements"))
+    Err(Diagnostic::error(ErrorCode::E0601, message).help("both must have the same number of elements"))
 }
 
 impl World {
@@ -158,7 +159,7 @@ impl World {
             Shape::Matrix(m, n) if m == n => Ok((operand, n)),
             shape => {
                 let message = format!("{who} takes a square matrix, got {}", shape_name(shape));
-                Err(Diagnostic::error("E0603", message).help("give it as many rows as columns"))
+                Err(Diagnostic::error(ErrorCode::E0603, message).help("give it as many rows as columns"))
             }
         }
     }
@@ -187,7 +188,7 @@ impl World {
 fn vec(world: &mut World, args: &[Value]) -> Result<Value, Error> {
     let numbers = args.iter().all(|&v| world.shape_of(v) == Some(Shape::Scalar));
     if numbers {
-        let wrong = || Diagnostic::error("E9901", "numbers are numbers");
+        let wrong = || Diagnostic::error(ErrorCode::E9901, "numbers are numbers");
         let operand = world.stacked("vec", args, wrong)?;
         let shape = operand.shape;
         return world.tensor_op(&[operand], |r, n| r.expand(n[0], shape));
@@ -214,7 +215,7 @@ fn mat(world: &mut World, args: &[Value]) -> Result<Value, Error> {
 
 fn row_matrix(world: &World, rows: &[Value]) -> Result<Operand, Error> {
     let wrong = || {
-        Diagnostic::error("E0602", format!("mat takes rows of numbers, got {}", world.show(rows[0])))
+        Diagnostic::error(ErrorCode::E0602, format!("mat takes rows of numbers, got {}", world.show(rows[0])))
             .help("write (mat (vec 1 2) (vec 3 4)) or (mat '((1 2) (3 4)))")
     };
     if rows.iter().any(|&row| world.shape_of(row) == Some(Shape::Scalar)) {
@@ -320,7 +321,7 @@ fn product(world: &mut World, who: &str, x: Operand, y: Operand) -> Result<Value
     };
     if k != p {
         let message = format!("{who}: {} and {} do not fit together", shape_name(x.shape), shape_name(y.shape));
-        return Err(Diagnostic::error("E0601", message)
+        return Err(Diagnostic::error(ErrorCode::E0601, message)
             .help("the columns of the first must be as many as the rows of the second"));
     }
     let shape = match (left, right) {

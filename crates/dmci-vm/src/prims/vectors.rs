@@ -2,6 +2,7 @@
 
 use super::{Primitive, at_least, between, fixed};
 use crate::world::World;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Kind, Ref, Value};
 
 /// The rows of this file.
@@ -118,7 +119,7 @@ fn vector_grow(world: &mut World, args: &[Value]) -> Result<Value, Error> {
     let old = world.heap.len(v);
     if n < old {
         let message = format!("vector-grow: the new length {n} is below the length {old}");
-        return Err(Diagnostic::error("E0306", message));
+        return Err(Diagnostic::error(ErrorCode::E0306, message));
     }
     let grown = world.heap.alloc_filled(Kind::Vector, n, Value::UNSPECIFIED)?;
     world.spend(n);

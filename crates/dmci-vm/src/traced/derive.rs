@@ -10,6 +10,7 @@ use crate::prims::{Primitive, fixed};
 use crate::world::World;
 use dmci_ops::{Build, Op};
 use dmci_tape::{NodeId, Recorder, gradient, tangents};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Kind, Shape, Value, num};
 
 /// Nodes of a tape that only serves derivatives inside a program.
@@ -88,7 +89,7 @@ fn tangent_list(world: &mut World, args: &[Value]) -> Result<Value, Error> {
     }
     if directions.len() != wanted.len() {
         let message = format!("jvp: {} numbers are moved, but the direction has {}", wanted.len(), directions.len());
-        return Err(Diagnostic::error("E0601", message).help("give the direction the shape of the argument"));
+        return Err(Diagnostic::error(ErrorCode::E0601, message).help("give the direction the shape of the argument"));
     }
     let shapes: Vec<Shape> =
         world.list("jvp", args[0])?.into_iter().map(|v| world.shape_of(v).unwrap_or_default()).collect();

@@ -9,6 +9,7 @@ use crate::prims::{Primitive, fixed};
 use crate::world::World;
 use dmci_ops::{Op, real};
 use dmci_tape::{LeafKind, NodeId};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Value, num};
 
 /// How `soft-choice` chooses.
@@ -124,8 +125,11 @@ fn recorded(world: &mut World, op: Op, args: &[Value], by: &[usize], result: f64
 fn temperature(world: &mut World) -> Result<Value, Error> {
     let t = world.choices.settings.temperature;
     if !(t > 0.0 && t.is_finite()) {
-        return Err(Diagnostic::error("E0303", format!("soft-choice expected a positive temperature, got {t:?}"))
-            .help("set the temperature of the evaluation to a positive number such as 0.5"));
+        return Err(Diagnostic::error(
+            ErrorCode::E0303,
+            format!("soft-choice expected a positive temperature, got {t:?}"),
+        )
+        .help("set the temperature of the evaluation to a positive number such as 0.5"));
     }
     let plain = world.fit(Value::real(t));
     if !is_recorded(world) {

@@ -5,6 +5,7 @@
 use crate::world::World;
 use dmci_ops::{Build, Kernel, Op, Shape};
 use dmci_tape::{NodeId, Recorder};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Kind, Value, num};
 
 /// An operand of a tensor operation: its shape, and the values whose elements make it up.
@@ -116,7 +117,9 @@ impl World {
             let n = row.shape.len() as u32;
             if *columns.get_or_insert(n) != n {
                 let message = format!("{who}: rows of {} and {n} numbers do not make a matrix", columns.unwrap_or(0));
-                return Err(Diagnostic::error("E0604", message).help("give all rows the same number of elements"));
+                return Err(
+                    Diagnostic::error(ErrorCode::E0604, message).help("give all rows the same number of elements")
+                );
             }
             parts.extend(row.parts);
         }
@@ -217,7 +220,7 @@ impl World {
             shape = shape.broadcast(next).ok_or_else(|| {
                 let who = procedure_name(op);
                 let message = format!("{who}: {} and {} do not fit together", shape_name(shape), shape_name(next));
-                Diagnostic::error("E0601", message)
+                Diagnostic::error(ErrorCode::E0601, message)
                     .help("shapes fit if they are equal, or one of them is a number, a row or a column of the other")
             })?;
             operands.push(Operand { shape: next, parts: vec![arg] });
@@ -266,7 +269,9 @@ impl World {
         let operand = self.operand("jvp", v)?;
         if operand.shape != shape {
             let message = format!("jvp: the direction of {} is {}", shape_name(shape), shape_name(operand.shape));
-            return Err(Diagnostic::error("E0601", message).help("give the direction the shape of the argument"));
+            return Err(
+                Diagnostic::error(ErrorCode::E0601, message).help("give the direction the shape of the argument")
+            );
         }
         self.operand_node(&operand)
     }

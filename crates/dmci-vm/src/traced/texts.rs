@@ -7,6 +7,7 @@
 use crate::world::World;
 use dmci_syntax::printer::{self, Style};
 use dmci_tape::NodeId;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Value};
 use std::cell::RefCell;
 use std::ops::Range;
@@ -78,8 +79,11 @@ impl World {
     pub fn text_of(&mut self, v: Value, style: Style, room: usize) -> Result<String, Error> {
         let (text, shown) = self.text_with_numbers(v, style, room);
         if text.len() > room {
-            return Err(Diagnostic::error("E0404", format!("the text of a value is longer than {room} bytes"))
-                .help("print a part of it, or use write-shared if parts of it occur many times"));
+            return Err(Diagnostic::error(
+                ErrorCode::E0404,
+                format!("the text of a value is longer than {room} bytes"),
+            )
+            .help("print a part of it, or use write-shared if parts of it occur many times"));
         }
         self.pin_shown(&shown)?;
         Ok(text)

@@ -9,6 +9,7 @@ use crate::interpreter::{Interpreter, RunOptions};
 use crate::program::Program;
 use crate::report::Report;
 use dmci_syntax::reader;
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Heap, Origin, SourceId, Span, Symbol, Value};
 use rustc_hash::FxHashSet;
 use std::ops::Range;
@@ -163,8 +164,10 @@ impl Reading<'_> {
             let whole = self.car_range(cell);
             let Some(name) = self.heap.car(entry).and_then(Value::as_symbol) else {
                 let got = &self.text[whole.clone()];
-                let error =
-                    Diagnostic::error("E0211", format!("a parameter is (name kind start option ...), got {got}"));
+                let error = Diagnostic::error(
+                    ErrorCode::E0211,
+                    format!("a parameter is (name kind start option ...), got {got}"),
+                );
                 return Err(vec![*error.at(span(whole)).help("for example (params (a positive 1.0) (b unit 0.3))")]);
             };
             let inner = self.car_range(entry);
@@ -244,7 +247,7 @@ impl Reading<'_> {
 
     fn refused(&self, why: &str, help: &str, range: Option<Range<usize>>) -> Vec<Diagnostic> {
         let name = self.heap.sources.get(SourceId(0)).map_or("", |source| &source.name);
-        let mut error = Diagnostic::error("E0710", format!("{name} cannot be composed: {why}")).help(help);
+        let mut error = Diagnostic::error(ErrorCode::E0710, format!("{name} cannot be composed: {why}")).help(help);
         if let Some(range) = range {
             error = error.at(span(range));
         }

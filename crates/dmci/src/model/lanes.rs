@@ -11,6 +11,7 @@ use crate::interpreter::Failure;
 use crate::report::Report;
 use dmci_exec::{Number, Results, STAYED, StageResults, Staged, Target};
 use dmci_value::Diagnostic;
+use dmci_value::ErrorCode;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -446,7 +447,7 @@ impl<'a, N: Number> Call<'a, N> {
     /// Fails the lane that a path was recorded for if it is among those that have left this path: no other path is its own.
     fn fail_if_left(&mut self, lane: usize, left: &mut Vec<(u32, usize)>) {
         let Some(i) = left.iter().position(|l| l.1 == lane) else { return };
-        let error = Diagnostic::error("E9901", "a lane does not stay on the path that was recorded for it");
+        let error = Diagnostic::error(ErrorCode::E9901, "a lane does not stay on the path that was recorded for it");
         self.fail(lane, Box::new(Failure { report: Report::of(*error), output: String::new() }));
         left.swap_remove(i);
     }

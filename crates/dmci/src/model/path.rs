@@ -8,9 +8,10 @@ use crate::datum::Datum;
 use crate::decisions::Decisions;
 use crate::interpreter::{self, Failure, Interpreter};
 use crate::report::Report;
-use dmci_exec::{Code, Staged};
+use dmci_exec::{JitPolicy, Staged};
 use dmci_ops::{Build, Op};
 use dmci_tape::{Guard, Node, NodeId, Recorder, Tape, gradient, scalar_adjoints, tangents};
+use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Value};
 use dmci_vm::Vm;
 use dmci_vm::traced::{Choices, Ending, LaneText};
@@ -50,7 +51,7 @@ pub(super) struct Path {
     keeps_output: bool,
     /// The error that the path ends with, if it does, and its message.
     failure: Option<(Report, LaneText)>,
-    code: Code,
+    code: JitPolicy,
     tapes: [OnceLock<Tape>; 3],
     /// By what is wanted: operations of the tape that depend on the set alone, and on the row alone.
     work: [OnceLock<[usize; 2]>; 3],
@@ -163,7 +164,7 @@ impl Path {
         }
         let tape = self.tape(want);
         // Whoever decides about code at the first use does so about stages.
-        let enough = if self.code == Code::WhenItPays { tape.nodes.len() * REPAYS_STAGES } else { 0 };
+        let enough = if self.code == JitPolicy::WhenItPays { tape.nodes.len() * REPAYS_STAGES } else { 0 };
         let savable = &self.savable[want as usize];
         let now = savable.load(Ordering::Relaxed);
         if now < enough {
@@ -352,7 +353,7 @@ impl Model {
             let datum = binding::filled(shape, &mut numbers);
             let Some(traced) = binding::parameter(&mut vm.world, &datum, name) else {
                 let message = format!("{name} is not made of numbers");
-                return Err(vec![*Diagnostic::error("E0701", message).help("give parameters numbers")]);
+                return Err(vec![*Diagnostic::error(ErrorCode::E0701, message).help("give parameters numbers")]);
             };
             binding::leaves(&vm.world, traced, name, &mut leaves, &mut names);
             interpreter::bind(&mut vm.world, name, traced);
@@ -370,7 +371,7 @@ impl Model {
             let what = if wanted == 1 { "a number".to_string() } else { format!("{wanted} numbers") };
             let message = format!("a model must give {what}, got {}", vm.world.show(result));
             vm.world.end_with_error();
-            return Err(vec![*Diagnostic::error("E0303", message)]);
+            return Err(vec![*Diagnostic::error(ErrorCode::E0303, message)]);
         };
         let outputs = numbers.into_iter().map(|v| vm.world.output_node(v)).collect::<Result<Vec<_>, _>>();
         Ok((outputs.map_err(|e| vec![*e])?, leaves))

@@ -55,7 +55,7 @@ pub fn run_with(text: &str, options: &RunOptions) -> Result<Outcome, Box<Failure
 
 /// The code of the first diagnostic and the text under its span.
 pub fn code_and_text(failure: &Failure) -> (String, String) {
-    let code = failure.report.diagnostics.first().map_or("none", |d| d.code);
+    let code = failure.report.diagnostics.first().map_or("none", |d| d.code.as_str());
     let text = failure.report.source_text().map_or("<no span>", |(text, _)| text);
     (code.to_string(), text.to_string())
 }

@@ -193,7 +193,10 @@ fn generated_programs_become_core_or_errors() {
                 }
             }
             Err(errors) => {
-                assert!(errors.iter().all(|e| e.code.starts_with("E02") && !e.labels.is_empty()), "{text}\n{errors:?}")
+                assert!(
+                    errors.iter().all(|e| e.code.as_str().starts_with("E02") && !e.labels.is_empty()),
+                    "{text}\n{errors:?}"
+                )
             }
         }
     }

@@ -75,7 +75,7 @@ pub(super) fn errors(text: &str) -> Vec<(&'static str, String, String)> {
     let errors = bench.expand(text).expect_err("the program is wrong");
     errors
         .iter()
-        .map(|e| (e.code, e.message.clone(), e.span().map_or_else(String::new, |_| bench.pointed(e))))
+        .map(|e| (e.code.as_str(), e.message.clone(), e.span().map_or_else(String::new, |_| bench.pointed(e))))
         .collect()
 }
 

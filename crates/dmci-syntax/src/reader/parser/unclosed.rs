@@ -2,6 +2,7 @@
 
 use super::{OpenList, Parser, Waiting};
 use dmci_value::Diagnostic;
+use dmci_value::ErrorCode;
 
 impl Parser<'_> {
     /// A line starts at this column: open lists that are not left of it should have ended before.
@@ -45,7 +46,7 @@ impl Parser<'_> {
         };
         let closers: String = run.iter().take(20).map(|list| list.shape.close()).collect();
         let label = if run.len() == 1 { "opened here" } else { "the first one is opened here" };
-        let error = self.labelled(Diagnostic::error("E0101", message), outer.start, outer.open_end, label);
+        let error = self.labelled(Diagnostic::error(ErrorCode::E0101, message), outer.start, outer.open_end, label);
         let (at, label) = match outer.guess {
             Some(at) => (at, "by the indentation, it is missing here"),
             None => (self.previous_end, "the text ends here"),
