@@ -1,9 +1,9 @@
 //! Fits: they run on a thread of their own, so that anybody may wait, look, or stop them.
 
-use dmci::ErrorCode;
-use dmci_table::{bindings, to_datum};
+use crate::data::{bindings, to_datum};
 use crate::errors::of_report;
 use crate::options::Options;
+use dmci::ErrorCode;
 use dmci::{Cancel, Column, Datum, Diagnostic, Program, Report, RunOptions};
 use dmci_fit::search::{CmaOptions, DifferentialOptions, EvolutionOptions, SamplingOptions};
 use dmci_fit::{
@@ -74,7 +74,7 @@ fn table_column(name: String, values: &Bound<'_, PyAny>) -> PyResult<TableColumn
         let integers = integers.try_readonly()?;
         Column::Data(integers.as_array().iter().map(|&i| Datum::Integer(i)).collect())
     } else if let Ok(array) = values.cast::<PyUntypedArray>() {
-        Column::Reals(dmci_table::reals(array)?)
+        Column::Reals(crate::data::reals(array)?)
     } else {
         let list = values.cast::<PyList>()?;
         Column::Data(list.iter().map(|item| to_datum(&item)).collect::<PyResult<_>>()?)

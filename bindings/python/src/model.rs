@@ -1,6 +1,6 @@
 //! Models: programs over rows of arrays.
 
-use dmci_table::{bindings, reals, to_datum};
+use crate::data::{bindings, reals, to_datum};
 use crate::errors::{of_failure, of_report};
 use crate::interrupt::interruptible;
 use crate::options::Options;

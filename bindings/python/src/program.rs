@@ -1,6 +1,6 @@
 //! Programs: run, checked, differentiated, composed.
 
-use dmci_table::{bindings, to_datum, to_python};
+use crate::data::{bindings, to_datum, to_python};
 use crate::errors::{of_failure, of_report};
 use crate::interrupt::interruptible;
 use crate::options::Options;
