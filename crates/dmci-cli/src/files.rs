@@ -1,11 +1,13 @@
 //! Tables from files, and results into files: whole, or not at all.
 
+use crate::output;
 use dmci::ErrorCode;
 use dmci::{Diagnostic, Report};
 use dmci_fit::Table;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Reads a table; `-` is standard input, with commas. Fields that stand for a missing value are declared.
 pub fn read_table(path: &Path, missing: &[String]) -> Result<Table, Report> {
@@ -18,12 +20,10 @@ pub fn read_columns(path: &Path, missing: &[String], columns: &[String]) -> Resu
 }
 
 fn read(path: &Path, missing: &[String], columns: Option<&[String]>) -> Result<Table, Report> {
-    let mut bytes = Vec::new();
     if path == Path::new("-") {
-        let read = std::io::stdin().lock().read_to_end(&mut bytes);
-        read.map_err(|error| cannot_read("<stdin>", &error))?;
-        return Table::from_bytes_of("<stdin>", &bytes, missing, columns);
+        return Table::from_bytes_of("<stdin>", standard_input("the table", u64::MAX)?, missing, columns);
     }
+    let mut bytes = Vec::new();
     let name = path.display().to_string();
     // Opening a folder succeeds on some systems, reading it does not.
     let file = File::open(path).and_then(|file| match file.metadata()?.is_dir() {
@@ -33,6 +33,22 @@ fn read(path: &Path, missing: &[String], columns: Option<&[String]>) -> Result<T
     let read = file.and_then(|mut file| file.read_to_end(&mut bytes));
     read.map_err(|error| cannot_read(&name, &error))?;
     Table::from_bytes_of(&name, &bytes, missing, columns)
+}
+
+/// Everything on standard input. It is read once and kept: a command may look at its table or program again, and would
+/// find nothing the second time. It cannot be two things, so `what` it serves as is
+/// checked; `most` bytes of it are read.
+pub fn standard_input(what: &'static str, most: u64) -> Result<&'static [u8], Report> {
+    static INPUT: OnceLock<(&str, std::io::Result<Vec<u8>>)> = OnceLock::new();
+    let (first, bytes) = INPUT.get_or_init(|| {
+        let mut bytes = Vec::new();
+        (what, std::io::stdin().lock().take(most).read_to_end(&mut bytes).map(|_| bytes))
+    });
+    if *first != what {
+        let message = format!("standard input is {first} already, so {what} cannot come from it too");
+        return Err(output::usage_error(message, "write one of them into a file and name the file"));
+    }
+    bytes.as_deref().map_err(|error| cannot_read("<stdin>", error))
 }
 
 /// The report of a file that cannot be read.

@@ -18,20 +18,18 @@ pub fn repro(args: &Repro) -> u8 {
 }
 
 /// The experiments that were asked for, each once.
-fn chosen(args: &Repro) -> Result<Vec<&'static str>, Report> {
+fn chosen(names: &[String]) -> Result<Vec<&'static str>, Report> {
     let mut list = Vec::new();
-    for name in &args.experiments {
+    for name in names {
         let matching = EXPERIMENTS.iter().map(|e| e.0).filter(|e| name == "all" || name == e);
-        let before = list.len();
         let new: Vec<&str> = matching.collect();
         if new.is_empty() {
             let known: Vec<&str> = EXPERIMENTS.iter().map(|e| e.0).collect();
             let help = format!("experiments are {}, all of them, and check", known.join(", "));
             return Err(output::usage_error(format!("there is no experiment {name}"), help));
         }
-        list.extend(new);
-        list.dedup();
-        debug_assert!(list.len() >= before);
+        let unseen: Vec<&str> = new.into_iter().filter(|experiment| !list.contains(experiment)).collect();
+        list.extend(unseen);
     }
     Ok(list)
 }
@@ -46,7 +44,7 @@ fn run(args: &Repro) -> Result<u8, Report> {
     let host = Host { python: &ask, shared: &shared };
     let mut totals = [0; 3];
     let all = Instant::now();
-    for name in chosen(args)? {
+    for name in chosen(&args.experiments)? {
         let began = Instant::now();
         let Some(found) = dmci_repro::run(name, &settings, &host) else { continue };
         let outcome = found?;
@@ -245,4 +243,17 @@ fn ask_python(python: Option<&Path>, script: &str, input: &str) -> Result<String
         return Err(format!("the Python with JAX failed: {last}"));
     }
     Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_experiment_that_is_named_twice_runs_once() {
+        let chosen = |names: &[&str]| chosen(&names.iter().map(|n| n.to_string()).collect::<Vec<_>>());
+        assert_eq!(chosen(&["g", "m", "g"]).unwrap(), ["g", "m"]);
+        assert_eq!(chosen(&["m", "all"]).unwrap().len(), EXPERIMENTS.len());
+        assert!(chosen(&["g", "z"]).is_err());
+    }
 }

@@ -1,6 +1,6 @@
 //! Programs from files, standard input and the command line.
 
-use crate::files::cannot_read;
+use crate::files::{cannot_read, standard_input};
 use dmci::ErrorCode;
 use dmci::{Compiled, Diagnostic, Failure, Interpreter, Outcome, Program, Report, RunOptions};
 use std::fs::File;
@@ -68,16 +68,14 @@ fn about(name: &str, mut report: Report) -> Report {
 }
 
 fn read(path: &Path) -> Result<(String, Vec<u8>), Report> {
-    let mut bytes = Vec::new();
-    let (name, result) = if path == Path::new("-") {
-        ("<stdin>".to_string(), std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes))
+    let (name, bytes) = if path == Path::new("-") {
+        ("<stdin>".to_string(), standard_input("the program", MAX_BYTES + 1)?.to_vec())
     } else {
+        let (name, mut bytes) = (path.display().to_string(), Vec::new());
         let result = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
-        (path.display().to_string(), result)
+        result.map_err(|error| cannot_read(&name, &error))?;
+        (name, bytes)
     };
-    if let Err(error) = result {
-        return Err(cannot_read(&name, &error));
-    }
     if bytes.len() as u64 > MAX_BYTES {
         let why = format!("{name}: it is larger than {} MiB", MAX_BYTES >> 20);
         return Err(not_a_program(&why, "programs are texts or .ncg files"));

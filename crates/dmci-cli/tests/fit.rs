@@ -600,3 +600,26 @@ fn a_posterior_is_sampled() {
     let ran = dmci(&["sample", "line.scm", "--data", "rows.csv", "--target", "y"], "", space.path());
     assert!(ran.code == 1 && ran.stderr.contains("E0809"), "{}", ran.stderr);
 }
+
+#[test]
+fn standard_input_is_read_once_and_serves_one_purpose() {
+    let space = Workspace::new("fit-stdin");
+    let program = "(params (a free 1.0) (b free 0.5)) (+ a (* b t))";
+    space.write("line.scm", program);
+    let rows = "t,y\n0,1\n1,3.1\n2,5\n3,6.9\n";
+    space.write("rows.csv", rows);
+    let piped = ["fit", "line.scm", "--data", "-", "--target", "y", "--x", "t", "--quiet", "--plot", "a.svg"];
+    let ran = dmci(&piped, rows, space.path());
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    // The program is needed again where it is written back.
+    let literals = ["fit", "-", "--data", "rows.csv", "--target", "y", "--params", "literals", "--write", "new.scm"];
+    let ran = dmci(&literals, "(+ 1.5 (* 0.5 t))", space.path());
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert!(std::fs::read_to_string(space.path().join("new.scm")).unwrap().ends_with(" t))"));
+    for command in ["fit", "eval"] {
+        let target: &[&str] = if command == "fit" { &["--target", "y"] } else { &[] };
+        let ran = dmci(&[&[command, "-", "--data", "-"], target].concat(), program, space.path());
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains("standard input is the program already"), "{}", ran.stderr);
+    }
+}
