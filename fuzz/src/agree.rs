@@ -48,10 +48,10 @@ pub fn observe(text: &str, mode: Mode, limits: Limits, bindings: &Bindings) -> S
     match Interpreter::shared().run(&Program::new(text), &options) {
         Ok(outcome) => Seen::Value { text: outcome.text, bits: bits(&outcome.value), output: outcome.output },
         Err(failure) => {
-            if failure.report.diagnostics.iter().any(|d| d.code.as_str().starts_with("E04")) {
+            if failure.diagnostics.iter().any(|d| d.code.as_str().starts_with("E04")) {
                 return Seen::Limit;
             }
-            Seen::Error { report: failure.report.render(false), output: failure.output }
+            Seen::Error { report: failure.render(false), output: failure.output }
         }
     }
 }

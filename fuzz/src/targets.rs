@@ -152,7 +152,7 @@ fn check_errors(heap: &Heap, errors: Vec<Diagnostic>) -> Result<(), String> {
             }
         }
     }
-    let report = Report { diagnostics: errors, sources: heap.sources.clone() };
+    let report = Report::new(errors, heap.sources.clone());
     report.render(true);
     report.to_json();
     Ok(())

@@ -11,7 +11,7 @@ fn outcome(program: &Program, mode: &Mode) -> String {
     match Interpreter::shared().run(program, &options) {
         Ok(outcome) => format!("{} | {}", outcome.text, outcome.output),
         Err(failure) => {
-            let first = &failure.report.diagnostics[0];
+            let first = &failure.diagnostics[0];
             format!("{} {} | {}", first.code, first.message, failure.output)
         }
     }

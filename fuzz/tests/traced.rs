@@ -70,7 +70,7 @@ fn programs_cannot_tell_traced_numbers_from_plain_ones() {
                 recorded.tape.verify().unwrap_or_else(|e| panic!("{e}: {}", context()));
             }
             (Ok(plain), Err(failure)) => {
-                let code = failure.report.diagnostics[0].code;
+                let code = failure.diagnostics[0].code;
                 // Only a number has a gradient.
                 assert!(
                     plain.value.as_f64().is_none() && code == "E0303" || code.as_str().starts_with("E04"),
@@ -81,14 +81,14 @@ fn programs_cannot_tell_traced_numbers_from_plain_ones() {
             }
             (Err(plain), Err(recorded)) => {
                 errors += 1;
-                let (p, r) = (&plain.report.diagnostics[0], &recorded.report.diagnostics[0]);
+                let (p, r) = (&plain.diagnostics[0], &recorded.diagnostics[0]);
                 if !p.code.as_str().starts_with("E04") && !r.code.as_str().starts_with("E04") {
                     assert_eq!((p.code, &p.message, p.span()), (r.code, &r.message, r.span()), "{}", context());
                     assert_eq!(plain.output, recorded.output, "{}", context());
                 }
             }
             (Err(plain), Ok(_)) => {
-                assert!(plain.report.diagnostics[0].code.as_str().starts_with("E04"), "{plain}{}", context());
+                assert!(plain.diagnostics[0].code.as_str().starts_with("E04"), "{plain}{}", context());
             }
         }
     }
@@ -118,7 +118,7 @@ fn the_tape_is_the_same_in_every_mode() {
                 }
                 Err(failure) => {
                     assert!(
-                        failure.report.diagnostics[0].code.as_str().starts_with("E04"),
+                        failure.diagnostics[0].code.as_str().starts_with("E04"),
                         "seed {seed} in {mode}: {failure}"
                     );
                 }

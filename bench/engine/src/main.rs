@@ -74,7 +74,7 @@ impl<N: Number> Data<N> {
     fn answer(&self, numbers: usize) -> Result<[Vec<f64>; 3], Failure> {
         let Batch { values, gradients, failures, .. } = &self.batch;
         if let Some((lane, failure)) = failures.first() {
-            return Err(format!("lane {lane}: {:?}", failure.report.diagnostics).into());
+            return Err(format!("lane {lane}: {:?}", failure.diagnostics).into());
         }
         Ok(ends(values, gradients, numbers))
     }

@@ -1,6 +1,6 @@
 //! Diagnostics as exceptions.
 
-use dmci::{Failure, Report};
+use dmci::Report;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
@@ -8,19 +8,14 @@ use pyo3::sync::PyOnceLock;
 static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// The exception of a report: `dmci.Error`, or the class of it that belongs to its code.
-pub fn of_report(py: Python<'_>, report: &Report, output: &str) -> PyErr {
+pub fn of_report(py: Python<'_>, report: &Report) -> PyErr {
     let make = MAKE.get_or_try_init(py, || -> PyResult<Py<PyAny>> {
         Ok(py.import("dmci._errors")?.getattr("from_native")?.unbind())
     });
     let exception =
-        make.and_then(|make| make.bind(py).call1((report.to_json().to_string(), report.render(false), output)));
+        make.and_then(|make| make.bind(py).call1((report.to_json().to_string(), report.render(false), &report.output)));
     match exception {
         Ok(exception) => PyErr::from_value(exception),
         Err(error) => error,
     }
-}
-
-/// The exception of a run that failed.
-pub fn of_failure(py: Python<'_>, failure: &Failure) -> PyErr {
-    of_report(py, &failure.report, &failure.output)
 }

@@ -61,7 +61,7 @@ impl Drop for Ending {
         let mut inner = self.0.lock();
         if inner.result.is_none() {
             let error = Diagnostic::error(ErrorCode::E9901, "the fit ended unexpectedly");
-            inner.result = Some(Err(Report::of(*error)));
+            inner.result = Some(Err(Report::from(error)));
         }
         drop(inner);
         self.0.ended.notify_all();
@@ -108,7 +108,7 @@ fn setting<'py, T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
 }
 
 fn usage(message: String, help: impl Into<String>) -> Report {
-    Report::of(*Diagnostic::error(ErrorCode::E0910, message).help(help))
+    Report::from(Diagnostic::error(ErrorCode::E0910, message).help(help))
 }
 
 /// The problem of a program and a table.
@@ -119,7 +119,7 @@ pub fn problem(
     settings: &Bound<'_, PyDict>,
     options: &Options,
 ) -> PyResult<(Problem, Cancel)> {
-    let fail = |report: Report| of_report(py, &report, "");
+    let fail = |report: Report| of_report(py, &report);
     let gaps = setting(settings, "missing")?.unwrap_or(false);
     let table = table(&setting(settings, "data_name")?.unwrap_or("the data".to_string()), columns, gaps)?;
     let mut run = RunOptions { ..options.fresh() };
@@ -214,7 +214,7 @@ pub fn start_fit(
     let (problem, cancel) = problem(py, Program::named(name, text), columns, settings, options)?;
     let seconds: Option<f64> = setting(settings, "time_limit")?;
     let fit_options = FitOptions {
-        method: method(settings)?.map_err(|report| of_report(py, &report, ""))?,
+        method: method(settings)?.map_err(|report| of_report(py, &report))?,
         budget: Budget {
             epochs: setting(settings, "epochs")?,
             target: setting(settings, "stop_at")?,
@@ -329,7 +329,7 @@ impl Fitting {
         }
         let fit = match result {
             None => return Err(PyRuntimeError::new_err("the fit has not ended")),
-            Some(Err(report)) => return Err(of_report(py, &report, "")),
+            Some(Err(report)) => return Err(of_report(py, &report)),
             Some(Ok(fit)) => fit,
         };
         let problem = &*self.problem;

@@ -1,7 +1,7 @@
 //! Models: programs over rows of arrays.
 
 use crate::data::{bindings, reals, to_datum};
-use crate::errors::{of_failure, of_report};
+use crate::errors::of_report;
 use crate::interrupt::interruptible;
 use crate::options::Options;
 use dmci::{Batch, Cancel, Column, Datum, ModelOptions, Number, Program, RunOptions, Shape, Sums, Want};
@@ -68,9 +68,8 @@ impl<T: Real> Data<T> {
     fn failures(&self) -> Vec<(usize, String, String)> {
         // Whoever holds it may be waiting for the lock of the interpreter, which this thread has.
         let Ok(memory) = self.memory.try_lock() else { return Vec::new() };
-        let one = |(lane, failure): &(usize, Box<dmci::Failure>)| {
-            (*lane, failure.report.to_json().to_string(), failure.report.render(false))
-        };
+        let one =
+            |(lane, failure): &(usize, dmci::Report)| (*lane, failure.to_json().to_string(), failure.render(false));
         memory.batch.failures.iter().map(one).collect()
     }
 }
@@ -147,7 +146,7 @@ impl Model {
             dmci_emit::Language::named(language)
                 .and_then(|language| dmci_emit::emit(&self.shared.model, &signature, language))
         });
-        source.map_err(|report| of_report(py, &report, ""))
+        source.map_err(|report| of_report(py, &report))
     }
 
     /// Rows for this model: one array or list for each input.
@@ -330,7 +329,7 @@ impl<T: Real> Data<T> {
         if let Some((_, failure)) = memory.batch.failures.first()
             && !lenient
         {
-            return Err(of_failure(py, failure));
+            return Err(of_report(py, failure));
         }
         let Memory { batch, sums, .. } = memory;
         let lists = [&mut batch.values, &mut batch.gradients, &mut batch.hessians];
@@ -367,7 +366,7 @@ impl<T: Real> Data<T> {
             result
         };
         let result = if known { py.detach(work) } else { interruptible(py, cancel, work)? };
-        result.map_err(|report| of_report(py, &report, ""))
+        result.map_err(|report| of_report(py, &report))
     }
 
     fn timed(&self, py: Python<'_>, model: &dmci::Model, theta: &[f64], count: usize) -> PyResult<f64> {
@@ -379,7 +378,7 @@ impl<T: Real> Data<T> {
             py.detach(|| {
                 (0..count).try_for_each(|_| model.evaluate_into(&mut batch, &theta, &self.columns, Want::Gradients))
             })
-            .map_err(|report| of_report(py, &report, ""))?;
+            .map_err(|report| of_report(py, &report))?;
             best = best.min(began.elapsed().as_secs_f64() / count.max(1) as f64);
         }
         Ok(best)

@@ -33,7 +33,7 @@ impl Options {
     ) -> PyResult<Options> {
         let mode = match evaluator {
             Some((name, text)) => Mode::Evaluator { name: name.into(), text: text.into() },
-            None => Mode::parse(mode).map_err(|e| errors::of_report(py, &Report::of(*e), ""))?,
+            None => Mode::parse(mode).map_err(|e| errors::of_report(py, &Report::from(e)))?,
         };
         let usual = Limits::default();
         let seconds = |s: f64| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX);

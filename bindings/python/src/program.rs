@@ -1,7 +1,7 @@
 //! Programs: run, checked, differentiated, composed.
 
 use crate::data::{bindings, to_datum, to_python};
-use crate::errors::{of_failure, of_report};
+use crate::errors::of_report;
 use crate::interrupt::interruptible;
 use crate::options::Options;
 use dmci::{Compiled, Datum, GradOptions, Passes, Program, Report, RunOptions, Shape, TapeOptions, TapeReport, Wrt};
@@ -76,7 +76,7 @@ impl Interpreter {
         let run = with_bindings(options, names)?;
         let program = Program::named(name, text);
         let outcome = interruptible(py, &run.cancel, || self.get().run(&program, &run))?;
-        let outcome = outcome.map_err(|failure| of_failure(py, &failure))?;
+        let outcome = outcome.map_err(|failure| of_report(py, &failure))?;
         Ok((to_python(py, &outcome.value)?, outcome.text, outcome.output))
     }
 
@@ -89,9 +89,9 @@ impl Interpreter {
         options: &Options,
     ) -> PyResult<(Bound<'py, PyAny>, String, String)> {
         let run = with_bindings(options, names)?;
-        let compiled = Compiled::from_bytes(bytes).map_err(|report| of_report(py, &report, ""))?;
+        let compiled = Compiled::from_bytes(bytes).map_err(|report| of_report(py, &report))?;
         let outcome = interruptible(py, &run.cancel, || self.get().run_compiled(&compiled, &run))?;
-        let outcome = outcome.map_err(|failure| of_failure(py, &failure))?;
+        let outcome = outcome.map_err(|failure| of_report(py, &failure))?;
         Ok((to_python(py, &outcome.value)?, outcome.text, outcome.output))
     }
 
@@ -107,7 +107,7 @@ impl Interpreter {
         let bindings = names.into_iter().map(|name| (name, Datum::Real(0.0))).collect();
         let run = RunOptions { bindings, ..options.fresh() };
         let report = py.detach(|| self.get().check(&Program::named(name, text), &run));
-        let one = |d| Report { diagnostics: vec![d], sources: report.sources.clone() };
+        let one = |d| Report::new(vec![d], report.sources.clone());
         report.diagnostics.iter().cloned().map(one).map(|r| (r.to_json()[0].to_string(), r.render(false))).collect()
     }
 
@@ -130,7 +130,7 @@ impl Interpreter {
         let grad = GradOptions { run, wrt: wrt(by, literals), hessian };
         let program = Program::named(name, text);
         let gradient = interruptible(py, &cancel, || self.get().grad(&program, &grad))?;
-        let gradient = gradient.map_err(|failure| of_failure(py, &failure))?;
+        let gradient = gradient.map_err(|failure| of_report(py, &failure))?;
         let by_name = PyDict::new(py);
         for (name, datum) in &gradient.grad {
             by_name.set_item(name, to_python(py, datum)?)?;
@@ -161,7 +161,7 @@ impl Interpreter {
         let options = TapeOptions { grad, joins, loops };
         let program = Program::named(name, text);
         let recorded = interruptible(py, &cancel, || self.get().explain(&program, &options))?;
-        let recorded = recorded.map_err(|failure| of_failure(py, &failure))?;
+        let recorded = recorded.map_err(|failure| of_report(py, &failure))?;
         let report = TapeReport::new(&recorded.tape, Passes::default());
         let decisions = (recorded.decisions.print(), recorded.decisions.to_json().to_string());
         Ok([recorded.tape.print(), report.print(false), report.to_json(false).to_string(), decisions.0, decisions.1])
@@ -178,7 +178,7 @@ pub fn names<'py>(
     text: &str,
 ) -> PyResult<(Vec<(String, String, Bound<'py, PyAny>, Vec<u32>, bool, Option<String>)>, Vec<String>)> {
     let program = Program::named(name, text);
-    let fail = |report: Report| of_report(py, &report, "");
+    let fail = |report: Report| of_report(py, &report);
     let names = py.detach(|| dmci::Interpreter::shared().names(&program)).map_err(fail)?;
     let free = py.detach(|| program.free_names()).map_err(fail)?;
     let mut list = Vec::new();
@@ -219,7 +219,7 @@ pub fn compose(
     });
     match composed {
         Some(Ok(program)) => Ok((program.name.to_string(), program.text.to_string())),
-        Some(Err(report)) => Err(of_report(py, &report, "")),
+        Some(Err(report)) => Err(of_report(py, &report)),
         None => Err(PyValueError::new_err(format!("there is no composition {what} of these"))),
     }
 }
@@ -228,7 +228,7 @@ pub fn compose(
 #[pyfunction]
 pub fn compile<'py>(py: Python<'py>, name: &str, text: &str) -> PyResult<Bound<'py, PyBytes>> {
     let compiled = py.detach(|| dmci::Interpreter::shared().compile(&Program::named(name, text)));
-    Ok(PyBytes::new(py, &compiled.map_err(|report| of_report(py, &report, ""))?.to_bytes()))
+    Ok(PyBytes::new(py, &compiled.map_err(|report| of_report(py, &report))?.to_bytes()))
 }
 
 /// Whether bytes are those of a `.ncg` file.
@@ -240,7 +240,7 @@ pub fn is_compiled(bytes: &[u8]) -> bool {
 /// Name and text of the program in the bytes of a `.ncg` file.
 #[pyfunction]
 pub fn decompile(py: Python<'_>, bytes: &[u8]) -> PyResult<(String, String)> {
-    let compiled = Compiled::from_bytes(bytes).map_err(|report| of_report(py, &report, ""))?;
+    let compiled = Compiled::from_bytes(bytes).map_err(|report| of_report(py, &report))?;
     let program = compiled.program();
     Ok((program.name.to_string(), program.text.to_string()))
 }
@@ -248,7 +248,7 @@ pub fn decompile(py: Python<'_>, bytes: &[u8]) -> PyResult<(String, String)> {
 /// The forms of a program as data.
 #[pyfunction]
 pub fn forms<'py>(py: Python<'py>, name: &str, text: &str) -> PyResult<Bound<'py, PyList>> {
-    let data = Program::named(name, text).data().map_err(|report| of_report(py, &report, ""))?;
+    let data = Program::named(name, text).data().map_err(|report| of_report(py, &report))?;
     PyList::new(py, data.iter().map(|d| to_python(py, d)).collect::<PyResult<Vec<_>>>()?)
 }
 
@@ -256,7 +256,7 @@ pub fn forms<'py>(py: Python<'py>, name: &str, text: &str) -> PyResult<Bound<'py
 #[pyfunction]
 pub fn from_forms(py: Python<'_>, forms: Vec<Bound<'_, PyAny>>) -> PyResult<String> {
     let data = forms.iter().map(to_datum).collect::<PyResult<Vec<_>>>()?;
-    let program = Program::from_data(&data).map_err(|report| of_report(py, &report, ""))?;
+    let program = Program::from_data(&data).map_err(|report| of_report(py, &report))?;
     Ok(program.text.to_string())
 }
 

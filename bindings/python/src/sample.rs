@@ -28,7 +28,7 @@ pub fn draw<'py>(
     let (problem, cancel) = problem(py, Program::named(name, text), columns, settings, options)?;
     let settings = SampleOptions { chains, draws, tune, seed: options.run.seed };
     let samples = interruptible(py, &cancel, || sample(&problem, &settings, &|_| !cancel.is_cancelled()))?;
-    let Samples { names, chains, divergences, gradients, .. } = samples.map_err(|r| of_report(py, &r, ""))?;
+    let Samples { names, chains, divergences, gradients, .. } = samples.map_err(|r| of_report(py, &r))?;
     let count = chains.len();
     let numbers: Vec<f64> = chains.into_iter().flatten().collect();
     let per_chain = numbers.len() / count.max(1) / names.len().max(1);

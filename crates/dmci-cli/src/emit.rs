@@ -55,7 +55,7 @@ fn run(args: &Emit) -> Result<(), Report> {
     if let Some((_, failure)) = batch.failures.first()
         && batch.failures.len() == batch.values.len() / args.outputs.max(1)
     {
-        return Err(with_outputs(failure.report.clone()));
+        return Err(with_outputs(failure.clone()));
     }
     let source = dmci_emit::emit(&model, &signature, language)?;
     match &args.out {

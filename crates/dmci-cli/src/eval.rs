@@ -73,7 +73,7 @@ fn evaluate(args: &Eval) -> Result<u8, Report> {
     if !missing.is_empty() {
         let rows = if missing.len() == 1 { "1 row gives".into() } else { format!("{} rows give", missing.len()) };
         let message = format!("{}: {rows} nan, because something is missing", table.name);
-        batch.warnings.append(Report::of(*Diagnostic::warning(ErrorCode::W0702, message)));
+        batch.warnings.append(Report::from(Diagnostic::warning(ErrorCode::W0702, message)));
     }
     report(args, &batch, &missing, cancel.is_cancelled() && !clock.rang())
 }
@@ -102,7 +102,7 @@ fn report(args: &Eval, batch: &Results, missing: &[usize], interrupted: bool) ->
     if !cancelled.is_empty() {
         let (left, all) = (cancelled.len(), batch.values.len());
         let message = format!("the run was cancelled; {left} of {all} rows have no value");
-        output::print_report(&Report::of(*Diagnostic::error(ErrorCode::E0409, message)));
+        output::print_report(&Report::from(Diagnostic::error(ErrorCode::E0409, message)));
     }
     Ok(code)
 }

@@ -62,7 +62,7 @@ pub fn cannot_read(name: &str, error: &std::io::Error) -> Report {
         ErrorKind::IsADirectory => ("it is a directory".to_string(), "name a file in it"),
         _ => (error.to_string(), "check the path"),
     };
-    Report::of(*Diagnostic::error(ErrorCode::E0901, format!("cannot read {name}: {why}")).help(help))
+    Report::from(Diagnostic::error(ErrorCode::E0901, format!("cannot read {name}: {why}")).help(help))
 }
 
 /// Writes a file: first under another name, then in one move, so that nobody ever sees a part of it
@@ -88,7 +88,7 @@ fn cannot_write(path: &Path, error: &std::io::Error, option: &str) -> Report {
         _ => error.to_string(),
     };
     let message = format!("cannot write {}: {why}", path.display());
-    Report::of(*Diagnostic::error(ErrorCode::E0901, message).help(format!("name another file with {option}")))
+    Report::from(Diagnostic::error(ErrorCode::E0901, message).help(format!("name another file with {option}")))
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -157,7 +157,7 @@ fn problem(args: &Arguments, run: &RunOptions) -> Result<Problem, Report> {
     if !problem.inputs.contains(x) || column.reals().is_err() {
         let message = format!("{x} cannot be the horizontal axis: it is no number that the program reads");
         let help = format!("the program reads {}", problem.inputs.join(", "));
-        return Err(Report::of(*Diagnostic::error(ErrorCode::E0704, message).help(help)));
+        return Err(Report::from(Diagnostic::error(ErrorCode::E0704, message).help(help)));
     }
     Ok(problem)
 }
@@ -208,7 +208,7 @@ fn check_settings(program: &Program, run: &RunOptions) -> Result<(), Report> {
     let parameters: Vec<&str> = names.schema.parameters.iter().map(|p| p.name.as_str()).collect();
     let help = format!("its parameters are {}", parameters.join(", "));
     let message = format!("{} does not mention {name}, which --set sets", program.name);
-    Err(Report::of(*Diagnostic::error(ErrorCode::E0701, message).help(help)))
+    Err(Report::from(Diagnostic::error(ErrorCode::E0701, message).help(help)))
 }
 
 /// The program with its literals as parameters.
@@ -220,7 +220,9 @@ fn literals_of(program: &Program) -> Result<Program, Report> {
             true => ("declares its parameters already", "remove --params literals, or (params ...)"),
             false => ("has no real literals", "write numbers with a point: 2.0 is fitted, 2 is not"),
         };
-        return Err(Report::of(*Diagnostic::error(ErrorCode::E0801, format!("{} {message}", program.name)).help(help)));
+        return Err(Report::from(
+            Diagnostic::error(ErrorCode::E0801, format!("{} {message}", program.name)).help(help),
+        ));
     }
     Ok(parametrised(program))
 }

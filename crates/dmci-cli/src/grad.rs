@@ -5,7 +5,7 @@ use crate::output::{self, print_json};
 use crate::run::with_newline;
 use crate::source::Source;
 use crate::{args, options};
-use dmci::{Failure, GradOptions, Gradient, Interpreter, Program, Report, Wrt};
+use dmci::{GradOptions, Gradient, Interpreter, Program, Report, Wrt};
 use serde_json::{Map, Value as Json, json};
 
 /// Differentiates a program.
@@ -74,17 +74,17 @@ fn odd_numbers(args: &Grad, program: &Program, gradient: &Gradient) -> Option<Re
 }
 
 /// Reports a run that failed, and gives the exit code.
-pub fn failed(failure: &Failure, json: bool) -> u8 {
+pub fn failed(failure: &Report, json: bool) -> u8 {
     if json {
-        print_json(&json!({"error": failure.report.to_json(), "output": failure.output}));
+        print_json(&json!({"error": failure.to_json(), "output": failure.output}));
     } else {
         output::print(&with_newline(&failure.output));
-        output::print_report(&failure.report);
+        output::print_report(failure);
     }
-    failure.report.exit_code()
+    failure.exit_code()
 }
 
-type Differentiated = (Program, Result<Gradient, Box<Failure>>);
+type Differentiated = (Program, Result<Gradient, Report>);
 
 fn differentiate(
     program: &args::ProgramArgs,

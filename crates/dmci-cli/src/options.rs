@@ -38,7 +38,7 @@ pub fn run_options(args: &RunArgs) -> Result<RunOptions, Report> {
 /// The mode with this name.
 pub fn mode(name: &str) -> Result<Mode, Report> {
     let Some(file) = name.strip_prefix("eval:") else {
-        return Mode::parse(name).map_err(|e| Report::of(*e));
+        return Mode::parse(name).map_err(Report::from);
     };
     let program = load_program(Path::new(file))?.program();
     Ok(Mode::Evaluator { name: program.name, text: program.text })
@@ -105,7 +105,7 @@ impl Clock {
 
     /// A cancelled run is one that took too long, if the time is over.
     pub fn explain(&self, report: &mut Report) {
-        for diagnostic in report.diagnostics.iter_mut().filter(|d| d.code == ErrorCode::E0409 && self.rang()) {
+        for diagnostic in report.diagnostics.iter_mut().filter(|d| d.is_cancelled() && self.rang()) {
             let labels = std::mem::take(&mut diagnostic.labels);
             *diagnostic = *self.over();
             diagnostic.labels = labels;
@@ -115,8 +115,8 @@ impl Clock {
     /// Fails if the run was cut short.
     pub fn check(&self, cancel: &Cancel) -> Result<(), Report> {
         match (self.rang(), cancel.is_cancelled()) {
-            (true, _) => Err(Report::of(*self.over())),
-            (false, true) => Err(Report::of(*Diagnostic::error(ErrorCode::E0409, "the run was cancelled"))),
+            (true, _) => Err(Report::from(self.over())),
+            (false, true) => Err(Report::from(Diagnostic::error(ErrorCode::E0409, "the run was cancelled"))),
             _ => Ok(()),
         }
     }

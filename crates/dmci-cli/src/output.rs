@@ -27,7 +27,7 @@ pub fn print(text: &str) {
 pub fn arrived(code: u8) -> u8 {
     let Some(why) = LOST.get() else { return code };
     let error = Diagnostic::error(ErrorCode::E0901, format!("cannot write to standard output: {why}"));
-    print_report(&Report::of(*error.help("send it to another file, or make room")));
+    print_report(&Report::from(error.help("send it to another file, or make room")));
     code.max(1)
 }
 
@@ -59,7 +59,7 @@ pub fn print_report(report: &Report) {
 pub fn without_sampler(json: bool) -> u8 {
     let error = dmci::Diagnostic::error(ErrorCode::E0811, "this dmci was built without its sampler");
     let help = "build it with: cargo build --release -p dmci-cli --features sample";
-    fail(&Report::of(*error.help(help)), json)
+    fail(&Report::from(error.help(help)), json)
 }
 
 /// Reports a failure in the chosen form and gives the exit code.
@@ -74,7 +74,7 @@ pub fn fail(report: &Report, json: bool) -> u8 {
 
 /// A usage error.
 pub fn usage_error(message: impl Into<String>, help: impl Into<String>) -> Report {
-    Report::of(*Diagnostic::error(ErrorCode::E0910, message).help(help))
+    Report::from(Diagnostic::error(ErrorCode::E0910, message).help(help))
 }
 
 /// What the parser of the command line has to say: help, version, or a usage error in our form.

@@ -4,7 +4,7 @@ mod editor;
 
 use crate::args::Repl;
 use crate::{options, output, run};
-use dmci::{Cancel, Failure, Interpreter, Outcome, Session};
+use dmci::{Cancel, Interpreter, Session};
 use std::io::{BufRead, IsTerminal};
 
 /// What the next entry comes from.
@@ -49,12 +49,11 @@ pub fn repl(args: &Repl) -> u8 {
 
 fn evaluate(session: &mut Session, cancel: &Cancel, entry: &str) {
     cancel.reset();
-    let result: Result<Outcome, Box<Failure>> = session.evaluate(entry);
-    match result {
+    match session.evaluate(entry) {
         Ok(outcome) => run::print_outcome(&outcome),
         Err(failure) => {
             output::print(&run::with_newline(&failure.output));
-            output::print_report(&failure.report);
+            output::print_report(&failure);
         }
     }
 }

@@ -163,7 +163,7 @@ fn manifest(folder: &Path) -> Result<Manifest, Report> {
 
 fn damaged(name: &str, why: &str) -> Report {
     let help = "name the folder of the results with --out, or make it with: dmci repro all --out DIR";
-    Report::of(*Diagnostic::error(ErrorCode::E0901, format!("cannot read {name}: {why}")).help(help))
+    Report::from(Diagnostic::error(ErrorCode::E0901, format!("cannot read {name}: {why}")).help(help))
 }
 
 /// Makes every table again from the measurements of its file and compares every cell.

@@ -4,7 +4,7 @@ use crate::args::Run;
 use crate::output;
 use crate::source::Source;
 use crate::{options, output::print_json};
-use dmci::{Datum, Failure, Outcome, Report};
+use dmci::{Datum, Outcome, Report};
 use serde_json::json;
 
 /// Runs a program.
@@ -15,14 +15,14 @@ pub fn run(args: &Run) -> u8 {
     }
 }
 
-fn prepare(args: &Run) -> Result<Result<Outcome, Box<Failure>>, Report> {
+fn prepare(args: &Run) -> Result<Result<Outcome, Report>, Report> {
     let options = options::run_options(&args.options)?;
     let source = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?;
     options::stop_on_interrupt(&options.cancel);
     Ok(source.run(&options))
 }
 
-fn finish(result: Result<Outcome, Box<Failure>>, json: bool) -> u8 {
+fn finish(result: Result<Outcome, Report>, json: bool) -> u8 {
     match result {
         Ok(outcome) if json => {
             print_json(&json!({"value": outcome.value.to_json(), "output": outcome.output}));
@@ -33,13 +33,13 @@ fn finish(result: Result<Outcome, Box<Failure>>, json: bool) -> u8 {
             0
         }
         Err(failure) if json => {
-            print_json(&json!({"error": failure.report.to_json(), "output": failure.output}));
-            failure.report.exit_code()
+            print_json(&json!({"error": failure.to_json(), "output": failure.output}));
+            failure.exit_code()
         }
         Err(failure) => {
             output::print(&with_newline(&failure.output));
-            output::print_report(&failure.report);
-            failure.report.exit_code()
+            output::print_report(&failure);
+            failure.exit_code()
         }
     }
 }

@@ -40,7 +40,7 @@ fn run(args: &Arguments) -> Result<u8, Report> {
     };
     let samples = draw(&problem, &settings, &|_| !run.cancel.is_cancelled())?;
     if samples.chains.iter().all(Vec::is_empty) {
-        return Err(Report::of(*Diagnostic::error(ErrorCode::E0409, "interrupted before the first draw was kept")));
+        return Err(Report::from(Diagnostic::error(ErrorCode::E0409, "interrupted before the first draw was kept")));
     }
     let summaries = samples.summaries();
     if args.json {

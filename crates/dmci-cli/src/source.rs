@@ -2,7 +2,7 @@
 
 use crate::files::{cannot_read, standard_input};
 use dmci::ErrorCode;
-use dmci::{Compiled, Diagnostic, Failure, Interpreter, Outcome, Program, Report, RunOptions};
+use dmci::{Compiled, Diagnostic, Interpreter, Outcome, Program, Report, RunOptions};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -35,7 +35,7 @@ impl Source {
     }
 
     /// Runs it.
-    pub fn run(&self, options: &RunOptions) -> Result<Outcome, Box<Failure>> {
+    pub fn run(&self, options: &RunOptions) -> Result<Outcome, Report> {
         match self {
             Source::Text(program) => Interpreter::shared().run(program, options),
             Source::Compiled(compiled) => Interpreter::shared().run_compiled(compiled, options),
@@ -84,5 +84,5 @@ fn read(path: &Path) -> Result<(String, Vec<u8>), Report> {
 }
 
 fn not_a_program(what: &str, help: &str) -> Report {
-    Report::of(*Diagnostic::error(ErrorCode::E0901, format!("cannot read {what}")).help(help))
+    Report::from(Diagnostic::error(ErrorCode::E0901, format!("cannot read {what}")).help(help))
 }

@@ -52,7 +52,7 @@ impl Language {
         found.ok_or_else(|| {
             let names: Vec<&str> = Language::ALL.iter().map(|l| l.0).collect();
             let error = Diagnostic::error(ErrorCode::E0910, format!("there is no export to {name}"));
-            Report::of(*error.help(format!("there are {}", names.join(", "))))
+            Report::from(error.help(format!("there are {}", names.join(", "))))
         })
     }
 
@@ -105,7 +105,7 @@ impl Routes {
             let code = Code::of(&path.tape)?;
             if code.leaves.len() > leaves {
                 let message = format!("the program takes {} numbers, but {leaves} have names", code.leaves.len());
-                return Err(Report::of(*Diagnostic::error(ErrorCode::E0720, message)));
+                return Err(Report::from(Diagnostic::error(ErrorCode::E0720, message)));
             }
             routes.push(Route { code, next: path.next, failure: path.failure });
         }
@@ -124,16 +124,16 @@ pub fn emit(model: &Model, signature: &Signature, language: Language) -> Result<
     let values = Routes::of(model.known_paths(Want::Values)?, signature)?;
     if values.list.is_empty() {
         let error = Diagnostic::error(ErrorCode::E0720, "no path through the program is known yet");
-        return Err(Report::of(*error.help("evaluate the model first, over rows of all kinds")));
+        return Err(Report::from(error.help("evaluate the model first, over rows of all kinds")));
     }
     if !language.has_loops() && values.list.iter().any(|r| r.code.has_loops()) {
         let error = Diagnostic::error(ErrorCode::E0720, "formulas have no loops, and a path of the program has one");
-        return Err(Report::of(*error.help("record the model without loops: loops=False, or --no-loops")));
+        return Err(Report::from(error.help("record the model without loops: loops=False, or --no-loops")));
     }
     if values.single && !language.has_precision() {
         let error =
             Diagnostic::error(ErrorCode::E0720, "formulas are not rounded, and the model computes in single precision");
-        return Err(Report::of(*error.help("export a model in double precision: remove --f32, or dtype=\"float32\"")));
+        return Err(Report::from(error.help("export a model in double precision: remove --f32, or dtype=\"float32\"")));
     }
     if matches!(language, Language::Latex) {
         return latex::source(&values, signature);

@@ -70,7 +70,7 @@ pub struct Code {
 const MOST: usize = 200_000;
 
 fn refused(message: String, help: &str) -> Report {
-    Report::of(*Diagnostic::error(ErrorCode::E0720, message).help(help))
+    Report::from(Diagnostic::error(ErrorCode::E0720, message).help(help))
 }
 
 impl Code {

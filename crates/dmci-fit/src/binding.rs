@@ -42,7 +42,7 @@ pub fn parameters(
             let names: Vec<&str> = list.iter().map(|p| p.name.as_str()).collect();
             let error =
                 Diagnostic::error(ErrorCode::E0801, format!("{} declares no parameter {unknown}", program.name));
-            return Err(Report::of(*error.help(format!("its parameters are {}", names.join(", ")))));
+            return Err(Report::from(error.help(format!("its parameters are {}", names.join(", ")))));
         }
         list.iter_mut().filter(|p| !only.contains(&p.name)).for_each(|p| p.fixed = true);
     }
@@ -57,7 +57,7 @@ pub fn parameters(
                 shape => format!("{} numbers", shape.len()),
             };
             let error = Diagnostic::error(ErrorCode::E0701, format!("the parameter {name} must start at {expected}"));
-            return Err(Report::of(*error.help(format!("write --set {name}=1.5, for example"))));
+            return Err(Report::from(error.help(format!("write --set {name}=1.5, for example"))));
         }
     }
     let (fixed, fitted): (Vec<Parameter>, Vec<Parameter>) = list.into_iter().partition(|p| p.fixed);
@@ -70,7 +70,7 @@ pub fn parameters(
             let message = format!("all parameters of {} are fixed", program.name);
             (message, "remove the word fixed from those that are to be fitted")
         };
-        return Err(Report::of(*Diagnostic::error(ErrorCode::E0801, message).help(help)));
+        return Err(Report::from(Diagnostic::error(ErrorCode::E0801, message).help(help)));
     }
     Ok((fitted, fixed))
 }
@@ -107,7 +107,7 @@ pub fn check_aside(loss: &Loss, [weights, sigma, trials]: &[Option<String>; 3]) 
         let Some(column) = column.as_ref().filter(|_| !used) else { continue };
         let loss = if weighs { format!("the {} loss", loss.name()) } else { "an objective".into() };
         let message = format!("{loss} does not use a column of {what}, got {column}");
-        return Err(Report::of(*Diagnostic::error(ErrorCode::E0813, message).help(help)));
+        return Err(Report::from(Diagnostic::error(ErrorCode::E0813, message).help(help)));
     }
     Ok(())
 }
@@ -118,7 +118,7 @@ pub fn check_weights(table: &Table, column: &Option<String>, rows: &Rows) -> Res
         Some(column) if rows.weight.iter().all(|w| *w == 0.0) => {
             let message = format!("all weights are zero: {} has 0 as {column} in every row to fit", table.name);
             let help = "give some rows a weight above 0, or leave out --weights";
-            Err(Report::of(*Diagnostic::error(ErrorCode::E0801, message).help(help)))
+            Err(Report::from(Diagnostic::error(ErrorCode::E0801, message).help(help)))
         }
         _ => Ok(()),
     }
@@ -142,7 +142,8 @@ pub fn noise(
         let is_noise = |p: &&Parameter| p.name == name && p.shape == Shape::Scalar && !names.used.contains(&p.name);
         fixed.iter().find(is_noise).map(|p| p.init)
     };
-    let wrong = |message: String, help: &str| Err(Report::of(*Diagnostic::error(ErrorCode::E0806, message).help(help)));
+    let wrong =
+        |message: String, help: &str| Err(Report::from(Diagnostic::error(ErrorCode::E0806, message).help(help)));
     let mut noise = Noise::default();
     let mut factor = 1.0;
     match loss {
@@ -235,7 +236,7 @@ pub fn bind_columns(
         if let Some(clash) = clash {
             let error =
                 Diagnostic::error(ErrorCode::E0707, format!("{name} is a column of {} and {clash}", table.name));
-            return Err(Report::of(*error.help("rename one of them")));
+            return Err(Report::from(error.help("rename one of them")));
         }
         if !names.mentioned.contains(name) {
             continue;
@@ -281,7 +282,7 @@ pub fn check_counts(table: &Table, loss: &Loss, targets: &[String], bound: &Boun
         let place = format!("{}: row {} of column {name}", table.name, row + 1);
         let message = format!("{place} must be {expected} for the {} loss, got {}", loss.name(), target[row]);
         let help = "correct the field, remove the row, or take another loss";
-        return Err(Report::of(*Diagnostic::error(ErrorCode::E0706, message).help(help)));
+        return Err(Report::from(Diagnostic::error(ErrorCode::E0706, message).help(help)));
     }
     Ok(())
 }
@@ -296,7 +297,7 @@ pub fn bind_series(names: &Names, table: &Table, run: &RunOptions) -> Result<Vec
                 ErrorCode::E0707,
                 format!("{name} is a column of {} and given with --set", table.name),
             );
-            return Err(Report::of(*error.help("rename one of them")));
+            return Err(Report::from(error.help("rename one of them")));
         }
         inputs.push(input(table, column)?);
     }
@@ -342,7 +343,7 @@ fn some_read(table: &Table, inputs: &[(String, Column)]) -> Result<(), Report> {
     if let Some(odd) = table.columns.iter().map(|c| &c.name).find(|name| name.contains(is_odd)) {
         help += &format!("; in a program, the name {odd} is written |{odd}|");
     }
-    Err(Report::of(*Diagnostic::error(ErrorCode::E0703, message).help(help)))
+    Err(Report::from(Diagnostic::error(ErrorCode::E0703, message).help(help)))
 }
 
 /// The numbers of a target by its name.
@@ -369,7 +370,7 @@ fn not_negative(table: &Table, column: &TableColumn, zero: bool) -> Result<Vec<f
             let expected = if zero { "0 or more" } else { "above 0" };
             let place = format!("{}: row {} of column {}", table.name, row + 1, column.name);
             let message = format!("{place} must be {expected}, got {}", column.shown(row));
-            Err(Report::of(*Diagnostic::error(ErrorCode::E0706, message).help("correct the field, or remove the row")))
+            Err(Report::from(Diagnostic::error(ErrorCode::E0706, message).help("correct the field, or remove the row")))
         }
         None => Ok(numbers),
     }
@@ -384,7 +385,7 @@ pub fn find_column<'a>(table: &'a Table, name: &str) -> Result<&'a TableColumn, 
             Some(column) => format!("did you mean {}? upper and lower case differ", column.name),
             None => format!("its columns are {}", table.column_names()),
         };
-        Report::of(*Diagnostic::error(ErrorCode::E0704, message).help(help))
+        Report::from(Diagnostic::error(ErrorCode::E0704, message).help(help))
     })
 }
 
@@ -394,14 +395,14 @@ fn numbers(table: &Table, column: &TableColumn) -> Result<Vec<f64>, Report> {
     let reals = column.reals().map_err(|row| {
         let message = format!("{} must be a number, got {}", place(row), column.shown(row));
         let help = "correct the field, or remove the row; if it stands for a missing value, declare it with --missing";
-        Report::of(*Diagnostic::error(ErrorCode::E0705, message).help(help))
+        Report::from(Diagnostic::error(ErrorCode::E0705, message).help(help))
     })?;
     match (0..reals.len()).find(|&row| !reals[row].is_finite() && !column.missing.contains(&row)) {
         Some(row) => {
             let message = format!("{} must be a finite number, got {}", place(row), column.shown(row));
             let help =
                 "remove the row: a fit cannot use it; if it stands for a missing value, declare it with --missing";
-            Err(Report::of(*Diagnostic::error(ErrorCode::E0706, message).help(help)))
+            Err(Report::from(Diagnostic::error(ErrorCode::E0706, message).help(help)))
         }
         None => Ok(reals),
     }
@@ -418,7 +419,7 @@ pub fn with_procedure(
     run: &RunOptions,
 ) -> Result<(Program, String), Report> {
     let wrong =
-        |message: String, help: String| Err(Report::of(*Diagnostic::error(ErrorCode::E0806, message).help(help)));
+        |message: String, help: String| Err(Report::from(Diagnostic::error(ErrorCode::E0806, message).help(help)));
     if !names.defined.iter().any(|name| name == loss) {
         let message = format!("there is no loss {loss}, and {} defines no procedure of that name", program.name);
         let help = format!("the losses are {}; a procedure takes prediction and target", Loss::NAMES.join(", "));

@@ -59,7 +59,7 @@ fn in_groups(parameter: &Parameter, groups: &[String], starts: &[GroupStart]) ->
         if start.is_some_and(|s| !own.set_start(&s.start)) {
             let message = format!("the start of {} in the group {group} has another shape", own.name);
             let help = "start from a fit of a program with the same parameters";
-            return Err(Report::of(*Diagnostic::error(ErrorCode::E0701, message).help(help)));
+            return Err(Report::from(Diagnostic::error(ErrorCode::E0701, message).help(help)));
         }
         Ok(own)
     };
@@ -77,7 +77,7 @@ pub(crate) fn held(
     if let Some(noise) = parameters.iter().find(is_noise) {
         let message = format!("{} differs by group and is not fitted: noise cannot have that", noise.name);
         let help = format!("fit it too, or give it one value with --set {}=...", noise.name);
-        return Err(Report::of(*Diagnostic::error(ErrorCode::E0806, message).help(help)));
+        return Err(Report::from(Diagnostic::error(ErrorCode::E0806, message).help(help)));
     }
     parameters.iter().map(|p| Ok(Held { groups: in_groups(p, groups, starts)? })).collect()
 }

@@ -29,7 +29,7 @@ impl Problem {
 
     /// Why a loss is not finite although all predictions are.
     fn why_not_finite(&self, predictions: &[f64]) -> Report {
-        let wrong = |message: String, help: &str| Report::of(*Diagnostic::error(ErrorCode::E0805, message).help(help));
+        let wrong = |message: String, help: &str| Report::from(Diagnostic::error(ErrorCode::E0805, message).help(help));
         let (rows, targets, loss) = (&self.training, self.targets.len(), self.loss.name());
         // What a program predicts for successes is their probability.
         let trials = |cell: usize| if self.loss.uses_trials() { rows.trials[cell / targets] } else { 1.0 };
@@ -92,10 +92,9 @@ impl Problem {
             let message = format!("the program fails at the start in {}", self.row_list(&rows, tried));
             let error = Diagnostic::error(ErrorCode::E0804, message);
             let help = "repair the program, remove the rows, or start elsewhere with --set; below is the first failure";
-            let mut report = Report::of(*error.help(help));
-            let is_cancelled =
-                interrupted.is_some() && failure.report.diagnostics.iter().any(|d| d.code == ErrorCode::E0409);
-            report.append(if is_cancelled { self.out_of_time() } else { failure.report.clone() });
+            let mut report = Report::from(error.help(help));
+            let is_cancelled = interrupted.is_some() && failure.is_cancelled();
+            report.append(if is_cancelled { self.out_of_time() } else { failure.clone() });
             return Err(report);
         }
         Ok(())
@@ -109,7 +108,7 @@ impl Problem {
             places.dedup();
             let value = batch.values[cell];
             let message = format!("the prediction is {value} at the start in {}", self.row_list(&places, tried));
-            return Err(Report::of(*Diagnostic::error(ErrorCode::E0805, message).help(START_HELP)));
+            return Err(Report::from(Diagnostic::error(ErrorCode::E0805, message).help(START_HELP)));
         }
         if let Some(i) = batch.gradients.iter().position(|g| !g.is_finite()) {
             let j = i % n;
@@ -119,7 +118,7 @@ impl Problem {
             places.dedup();
             let rows = self.row_list(&places, tried);
             let message = format!("the derivative by {name} is not finite at the start in {rows}");
-            return Err(Report::of(*Diagnostic::error(ErrorCode::E0805, message).help(START_HELP)));
+            return Err(Report::from(Diagnostic::error(ErrorCode::E0805, message).help(START_HELP)));
         }
         Ok(())
     }

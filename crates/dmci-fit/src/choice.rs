@@ -209,7 +209,7 @@ fn check_optimizer(problem: &Problem, optimizer: &Optimizer) -> Result<(), Repor
     let message = format!("the optimizer {name} makes sums of squares small, and {what} is none");
     let help = "take lbfgs, adam or cma, or leave the choice to auto; mse, sse, and gaussian with a column of standard \
                 deviations are sums of squares";
-    Err(Report::of(*Diagnostic::error(ErrorCode::E0813, message).help(help)))
+    Err(Report::from(Diagnostic::error(ErrorCode::E0813, message).help(help)))
 }
 
 /// Why nothing was chosen.

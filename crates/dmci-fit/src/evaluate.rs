@@ -6,8 +6,7 @@ use crate::prior::Density;
 use crate::problem::{Problem, Rows};
 use crate::search::{Evaluation, Need};
 use crate::sums::{sum_chosen, sum_gradients, sum_terms};
-use dmci::ErrorCode;
-use dmci::{Batch, Column, Failure, Report, Want};
+use dmci::{Batch, Column, Report, Want};
 use dmci_exec::sum_rows;
 use dmci_ops::real::sqrt;
 use dmci_table::select;
@@ -493,6 +492,5 @@ fn least_squares<'s>(
 
 /// The report of an interruption, if a walk was interrupted.
 pub(crate) fn interruption(batch: &Batch) -> Option<Report> {
-    let cancelled = |failure: &Failure| failure.report.diagnostics.iter().any(|d| d.code == ErrorCode::E0409);
-    batch.failures.iter().find(|f| cancelled(&f.1)).map(|f| f.1.report.clone())
+    batch.failures.iter().find(|f| f.1.is_cancelled()).map(|f| f.1.clone())
 }

@@ -92,7 +92,7 @@ pub fn fit(
     let began = Instant::now();
     let watch = options.time.map(|limit| Watch::start(&problem.cancel, limit));
     let choice = match problem.check_start().and_then(|()| Choice::of(problem, options)) {
-        Err(report) if is_interruption(&report) => Choice::none(problem),
+        Err(report) if report.is_cancelled() => Choice::none(problem),
         choice => choice?,
     };
     let influence = vec![false; problem.layout.raws];
@@ -138,7 +138,7 @@ pub fn fit(
     let collect = || result(problem, options, &choice, &stages, &plan.influence);
     let mut fit = match collect() {
         // Whoever interrupts now wants to see what was found.
-        Err(report) if is_interruption(&report) => {
+        Err(report) if report.is_cancelled() => {
             problem.resume();
             collect()?
         }
@@ -158,16 +158,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 fn too_short(options: &FitOptions) -> Report {
     let limit = options.time.unwrap_or_default().as_secs_f64();
     let message = format!("the limit of {limit} s was over before the program was evaluated at the start");
-    Report::of(*Diagnostic::error(ErrorCode::E0405, message).help("raise the limit with --time-limit"))
+    Report::from(Diagnostic::error(ErrorCode::E0405, message).help("raise the limit with --time-limit"))
 }
 
 /// Why a search ends that did not end itself.
 fn why(options: &FitOptions, began: Instant) -> Stop {
     if options.time.is_some_and(|limit| began.elapsed() >= limit) { Stop::Time } else { Stop::Interrupted }
-}
-
-fn is_interruption(report: &Report) -> bool {
-    report.diagnostics.iter().any(|d| d.code == ErrorCode::E0409)
 }
 
 fn best_point(stages: &[Population]) -> Option<Vec<f64>> {
@@ -264,7 +260,7 @@ impl Plan<'_> {
 
 fn resumed(bytes: &[u8], plan: &mut Plan<'_>) -> Result<Vec<Population>, Report> {
     let wrong =
-        |message: &str, help: &str| Report::of(*Diagnostic::error(ErrorCode::E0905, message.to_string()).help(help));
+        |message: &str, help: &str| Report::from(Diagnostic::error(ErrorCode::E0905, message.to_string()).help(help));
     let snapshot: Snapshot = postcard::from_bytes(bytes)
         .map_err(|_| wrong("the checkpoint is damaged", "start the fit again without --resume"))?;
     let Snapshot(version, fingerprint, start_loss, influence, stages) = snapshot;

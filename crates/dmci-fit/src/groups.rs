@@ -58,7 +58,7 @@ pub fn left_out(table: &Table, mut rows: Vec<usize>) -> Result<Vec<usize>, Repor
     rows.dedup();
     if rows.len() == table.rows {
         let message = format!("{}: every row misses a target or something that the program reads", table.name);
-        return Err(Report::of(*Diagnostic::error(ErrorCode::E0708, message).help("check what --missing declares")));
+        return Err(Report::from(Diagnostic::error(ErrorCode::E0708, message).help("check what --missing declares")));
     }
     Ok(rows)
 }
@@ -77,5 +77,5 @@ pub fn warn_left_out(table: &Table, rows: &[usize]) -> Report {
         many => format!("{many} rows are"),
     };
     let message = format!("{}: {rows} left out, because something is missing", table.name);
-    Report::of(*Diagnostic::warning(ErrorCode::W0702, message))
+    Report::from(Diagnostic::warning(ErrorCode::W0702, message))
 }

@@ -165,7 +165,7 @@ impl Problem {
         for (name, column) in self.inputs.iter().zip(&series.columns) {
             run.bindings.push((name.clone(), array(column, series.rows_of(group))));
         }
-        let outcome = Interpreter::shared().run(&self.program, &run).map_err(|failure| failure.report)?;
+        let outcome = Interpreter::shared().run(&self.program, &run)?;
         Ok(named(outcome.value))
     }
 
@@ -183,7 +183,7 @@ impl Problem {
                 let message =
                     format!("the result yhat has {} numbers, but there are {} rows", numbers.len(), rows.len());
                 let help = "give one prediction for each row, for example by collecting them in the loop";
-                return Err(Report::of(*Diagnostic::error(ErrorCode::E0808, message).help(help)));
+                return Err(Report::from(Diagnostic::error(ErrorCode::E0808, message).help(help)));
             }
             let fitted = series.fitted[group];
             list.extend(rows.iter().zip(numbers).enumerate().map(|(i, (&row, y))| (row, y, i < fitted)));
@@ -204,7 +204,7 @@ pub fn results_of(
     for (name, column) in bind_series(names, table, &run)? {
         run.bindings.push((name, array(&column, rows)));
     }
-    let outcome = Interpreter::shared().run(program, &run).map_err(|failure| failure.report)?;
+    let outcome = Interpreter::shared().run(program, &run)?;
     Ok(named(outcome.value))
 }
 

@@ -388,7 +388,7 @@ fn constant_target(table: &Table, names: &[String], bound: &Bound) -> Report {
         let message = format!("{}: the target {name} is {first} in every row", table.name);
         let warning =
             Diagnostic::warning(ErrorCode::W0701, message).help("a constant fits it; is it the right column?");
-        report.append(Report::of(*warning));
+        report.append(Report::from(warning));
     }
     report
 }

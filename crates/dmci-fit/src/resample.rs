@@ -84,7 +84,7 @@ pub fn profile(problem: &Problem, fit: &mut Fit, go_on: &dyn Fn() -> bool) -> Re
 fn no_likelihood(problem: &Problem) -> Report {
     let message = format!("the {} loss says nothing about how sure parameters are", problem.loss.name());
     let help = "take mse, sse, a likelihood such as gaussian, or --objective; --bootstrap works with every loss";
-    Report::of(*Diagnostic::error(ErrorCode::E0812, message).help(help))
+    Report::from(Diagnostic::error(ErrorCode::E0812, message).help(help))
 }
 
 /// How much a loss must rise to be significant at 5%.
@@ -94,7 +94,7 @@ fn significant_rise(problem: &Problem, fit: &Fit) -> Result<f64, Report> {
             let (count, n) = (problem.measurements(), fit.raw.len());
             let message = format!("{count} measurements and {n} numbers to fit leave nothing to tell the noise from");
             let help = "give more rows, fix parameters, or give standard deviations with --sigma";
-            return Err(Report::of(*Diagnostic::error(ErrorCode::E0812, message).help(help)));
+            return Err(Report::from(Diagnostic::error(ErrorCode::E0812, message).help(help)));
         };
         let quantile = student_quantile(0.975, freedom as f64);
         return Ok(quantile * quantile * loss_at(problem, &fit.raw)? / freedom as f64);
@@ -259,18 +259,18 @@ pub fn bootstrap(
     if samples < LEAST_SAMPLES {
         let message = format!("expected at least {LEAST_SAMPLES} fits to rows drawn anew, got {samples}");
         let help = "errors and intervals are the spread of such fits: 200 are usual";
-        return Err(Report::of(*Diagnostic::error(ErrorCode::E0812, message).help(help)));
+        return Err(Report::from(Diagnostic::error(ErrorCode::E0812, message).help(help)));
     }
     let units = problem.training.len();
     if units < 2 {
         let message = "there is only one series, so that none can be drawn anew";
         let help = "name groups with --group, or use --intervals profile";
-        return Err(Report::of(*Diagnostic::error(ErrorCode::E0812, message).help(help)));
+        return Err(Report::from(Diagnostic::error(ErrorCode::E0812, message).help(help)));
     }
     if (0..problem.value_names().len()).all(|k| is_of_one_series(problem, k)) {
         let message = "all parameters differ by group, so that series drawn anew say nothing about them";
         let help = "use --intervals profile, or fit a parameter that all series share";
-        return Err(Report::of(*Diagnostic::error(ErrorCode::E0812, message).help(help)));
+        return Err(Report::from(Diagnostic::error(ErrorCode::E0812, message).help(help)));
     }
     let mut found = Bootstrap { draws: Vec::new(), failed: 0 };
     for sample in 0..samples {

@@ -337,7 +337,7 @@ fn predicted(problem: &Problem, raw: &[f64], rows: &Rows, warnings: &mut Report)
         let row = rows.indices[cell / outputs] + 1;
         let message = format!("{}: the prediction of row {row} is {prediction}", problem.data);
         let help = "dmci eval with the fitted values shows what happens there";
-        warnings.append(Report::of(*Diagnostic::warning(ErrorCode::W0501, message).help(help)));
+        warnings.append(Report::from(Diagnostic::warning(ErrorCode::W0501, message).help(help)));
     }
     let score = Score::of(loss, &predictions, &rows.target, outputs);
     Ok((predictions, score))

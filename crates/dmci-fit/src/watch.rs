@@ -55,13 +55,13 @@ impl Problem {
     pub(crate) fn out_of_time(&self) -> Report {
         let limit = self.time.unwrap_or_default().as_secs_f64();
         let message = format!("all rows together took more than {limit} s");
-        Report::of(*Diagnostic::error(ErrorCode::E0405, message).help("raise the limit with --time"))
+        Report::from(Diagnostic::error(ErrorCode::E0405, message).help("raise the limit with --time"))
     }
 
     /// Fails if somebody wants the work to end.
     pub(crate) fn check_cancel(&self) -> Result<(), Report> {
         match self.cancel.is_cancelled() {
-            true => Err(Report::of(*Diagnostic::error(ErrorCode::E0409, "the run was cancelled"))),
+            true => Err(Report::from(Diagnostic::error(ErrorCode::E0409, "the run was cancelled"))),
             false => Ok(()),
         }
     }

@@ -125,7 +125,7 @@ fn longer(task: &Task, seeds: &[u64], single: bool) -> Result<Vec<Run>, Report> 
 }
 
 fn missing(id: &str) -> Report {
-    Report::of(*Diagnostic::error(ErrorCode::E9901, format!("no function by hand for {id}")))
+    Report::from(Diagnostic::error(ErrorCode::E9901, format!("no function by hand for {id}")))
 }
 
 fn one(

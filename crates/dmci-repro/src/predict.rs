@@ -134,7 +134,7 @@ impl ByHand {
 }
 
 fn broken(why: String) -> Report {
-    Report::of(*Diagnostic::error(
+    Report::from(Diagnostic::error(
         ErrorCode::E9901,
         format!("the hand-written interpreter does not know the program: {why}"),
     ))

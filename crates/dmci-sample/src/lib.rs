@@ -79,7 +79,7 @@ pub fn sample(
     if !problem.loss.is_likelihood() && !problem.is_objective() {
         let message = format!("sampling needs a likelihood, but the {} loss is none", problem.loss.name());
         let help = "use --loss gaussian with --sigma or a parameter sigma, another likelihood, or --objective";
-        return Err(Report::of(*Diagnostic::error(ErrorCode::E0809, message).help(help)));
+        return Err(Report::from(Diagnostic::error(ErrorCode::E0809, message).help(help)));
     }
     problem.check_start()?;
     let (stop, drawn) = (AtomicBool::new(false), AtomicUsize::new(0));
@@ -113,7 +113,7 @@ struct OneChain {
 
 fn failed(why: impl std::fmt::Display) -> Report {
     let error = Diagnostic::error(ErrorCode::E0810, format!("sampling failed: {why}"));
-    Report::of(*error.help("fit the model first and start from there, or tighten the priors"))
+    Report::from(error.help("fit the model first and start from there, or tighten the priors"))
 }
 
 fn run_chain(

@@ -87,7 +87,7 @@ impl Table {
     /// Reads a text as a format says.
     pub fn from_text(name: &str, mut input: impl Read, format: &Format) -> Result<Table, Report> {
         let wrong = |message: String, help: &str| {
-            Report::of(*Diagnostic::error(ErrorCode::E0702, format!("{name}: {message}")).help(help))
+            Report::from(Diagnostic::error(ErrorCode::E0702, format!("{name}: {message}")).help(help))
         };
         let mut bytes = Vec::new();
         input.read_to_end(&mut bytes).map_err(|e| wrong(format!("it cannot be read: {e}"), "check the file"))?;

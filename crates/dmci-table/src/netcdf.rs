@@ -8,7 +8,7 @@ use dmci::{Column, Datum, Diagnostic, Report};
 
 /// What is wrong with a file.
 fn wrong(name: &str, message: impl std::fmt::Display, help: &str) -> Report {
-    Report::of(*Diagnostic::error(ErrorCode::E0702, format!("{name}: {message}")).help(help))
+    Report::from(Diagnostic::error(ErrorCode::E0702, format!("{name}: {message}")).help(help))
 }
 
 /// Most rows that a table may have.

@@ -7,7 +7,7 @@ use dmci::{Column, Datum, Diagnostic, Report};
 /// What is wrong with a file.
 fn wrong(name: &str, message: impl std::fmt::Display) -> Report {
     let help = "write it with numpy.save or numpy.savez: arrays of numbers in one or two dimensions";
-    Report::of(*Diagnostic::error(ErrorCode::E0702, format!("{name}: {message}")).help(help))
+    Report::from(Diagnostic::error(ErrorCode::E0702, format!("{name}: {message}")).help(help))
 }
 
 /// The table of an array: one column `x` for a vector, `x0`, `x1`, ... for a matrix, and the names of its

@@ -103,15 +103,15 @@ impl Holdout {
 fn not_the_end(what: String) -> Report {
     let message = format!("{what}, but a program with an objective reads its rows in order");
     let help = "hold out the last rows of each series: tail:0.3, rolling:2/5, or a column or range that marks them";
-    Report::of(*Diagnostic::error(ErrorCode::E0708, message).help(help))
+    Report::from(Diagnostic::error(ErrorCode::E0708, message).help(help))
 }
 
 /// An error if nothing is left to fit or to score.
 pub fn none_left(nothing_fitted: bool) -> Report {
     let what = if nothing_fitted { "all rows are held out" } else { "no row is held out" };
     let help = "check the column and the interval of --holdout";
-    Report::of(
-        *Diagnostic::error(ErrorCode::E0708, format!("{what}, expected some to fit and some to score")).help(help),
+    Report::from(
+        Diagnostic::error(ErrorCode::E0708, format!("{what}, expected some to fit and some to score")).help(help),
     )
 }
 

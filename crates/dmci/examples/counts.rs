@@ -124,7 +124,7 @@ impl Lanes {
 fn evaluate(model: &Model, batch: &mut Batch, params: &[f64], columns: &[Column]) -> Result<(), Failure> {
     model.evaluate_pairs_into(batch, params, columns, Want::Gradients).map_err(|r| format!("{:?}", r.diagnostics))?;
     match batch.failures.first() {
-        Some((lane, failure)) => Err(format!("lane {lane}: {:?}", failure.report.diagnostics).into()),
+        Some((lane, failure)) => Err(format!("lane {lane}: {:?}", failure.diagnostics).into()),
         None => Ok(()),
     }
 }

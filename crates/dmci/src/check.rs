@@ -21,7 +21,7 @@ impl Interpreter {
         let diagnostics = match static_errors(&mut vm, program, options) {
             Ok(list) | Err(list) => list,
         };
-        let report = Report { diagnostics, sources: vm.world.heap.sources.clone() };
+        let report = Report::new(diagnostics, vm.world.heap.sources.clone());
         self.recycle(vm);
         report
     }

@@ -1,6 +1,6 @@
 //! Compiled programs: `.ncg` files in and out.
 
-use crate::interpreter::{self, Failure, Interpreter, Outcome, RunOptions};
+use crate::interpreter::{self, Interpreter, Outcome, RunOptions};
 use crate::mode::Mode;
 use crate::program::Program;
 use crate::report::Report;
@@ -25,7 +25,7 @@ impl Compiled {
 
     /// Reads the bytes of a `.ncg` file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Compiled, Report> {
-        ncg::decode(bytes, prims::set()).map(|unit| Compiled { unit }).map_err(|e| Report::of(*e))
+        ncg::decode(bytes, prims::set()).map(|unit| Compiled { unit }).map_err(Report::from)
     }
 
     /// The bytes of a `.ncg` file: the same for the same program.
@@ -51,12 +51,12 @@ impl Interpreter {
         let unit = compile(&mut vm, program);
         let sources = vm.world.heap.sources.clone();
         self.recycle(vm);
-        unit.map(|unit| Compiled { unit }).map_err(|diagnostics| Report { diagnostics, sources })
+        unit.map(|unit| Compiled { unit }).map_err(|diagnostics| Report::new(diagnostics, sources))
     }
 
     /// Runs a compiled program: its graph as it is in direct mode, its source as data otherwise.
     /// Names given from outside may change what the graph assumed, so then the source is used too.
-    pub fn run_compiled(&self, compiled: &Compiled, options: &RunOptions) -> Result<Outcome, Box<Failure>> {
+    pub fn run_compiled(&self, compiled: &Compiled, options: &RunOptions) -> Result<Outcome, Report> {
         let direct = matches!(options.mode, Mode::Direct | Mode::Tower(0));
         if !direct || !options.bindings.is_empty() {
             return self.run(&compiled.program(), options);

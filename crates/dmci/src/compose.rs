@@ -47,10 +47,10 @@ impl Program {
         let mut heap = Heap::new();
         let source = heap.sources.add(&self.name, &self.text, Origin::User);
         let program = reader::read_all(&mut heap, source)
-            .map_err(|diagnostics| Report { diagnostics, sources: heap.sources.clone() })?;
+            .map_err(|diagnostics| Report::new(diagnostics, heap.sources.clone()))?;
         if program.depth > MAX_DEPTH {
             let message = format!("{} is nested {} deep, expected at most {MAX_DEPTH}", self.name, program.depth);
-            return Err(Report::of(*Diagnostic::error(ErrorCode::E0407, message).help("define parts of it by names")));
+            return Err(Report::from(Diagnostic::error(ErrorCode::E0407, message).help("define parts of it by names")));
         }
         let forms = heap.list_items(program.forms).unwrap_or_default();
         let show = |v| printer::write(&heap, v);
@@ -73,7 +73,7 @@ impl Program {
             let value = datum.to_value(&mut heap).filter(|_| !datum.is_opaque());
             let value = value.ok_or_else(|| {
                 let error = Diagnostic::error(ErrorCode::E0710, format!("a program is made of data, got {datum:?}"));
-                Report::of(*error.help("use numbers, symbols, strings, characters, booleans, lists and vectors"))
+                Report::from(error.help("use numbers, symbols, strings, characters, booleans, lists and vectors"))
             })?;
             lines.push(printer::write(&heap, value));
         }
@@ -179,7 +179,7 @@ impl Program {
             _ => format!("its parameters and inputs are {}", known.join(", ")),
         };
         let message = format!("{} has no parameter or input {name}", self.name);
-        Err(Report::of(*Diagnostic::error(ErrorCode::E0710, message).help(help)))
+        Err(Report::from(Diagnostic::error(ErrorCode::E0710, message).help(help)))
     }
 }
 
@@ -215,7 +215,7 @@ fn globals(program: &Program) -> Result<Vec<Global>, Report> {
     let result = find();
     let sources = vm.world.heap.sources.clone();
     interpreter.recycle(vm);
-    result.map_err(|diagnostics| Report { diagnostics, sources })
+    result.map_err(|diagnostics| Report::new(diagnostics, sources))
 }
 
 /// The program of an expression with the imports and parameters of the parts.
@@ -229,7 +229,7 @@ fn assemble(name: &str, parts: &[Part], expression: &str) -> Result<Program, Rep
                  the parameter of one part",
                 entry.name
             );
-            return Err(Report::of(*Diagnostic::error(ErrorCode::E0710, message).help(help)));
+            return Err(Report::from(Diagnostic::error(ErrorCode::E0710, message).help(help)));
         }
         entries.push(entry);
     }

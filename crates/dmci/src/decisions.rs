@@ -2,7 +2,7 @@
 //! why nothing better.
 
 use crate::gradient::{self, GradOptions};
-use crate::interpreter::{Failure, Interpreter};
+use crate::interpreter::Interpreter;
 use crate::program::Program;
 use crate::report::Report;
 use dmci_tape::Tape;
@@ -60,7 +60,7 @@ impl Decisions {
                 None => warning,
             }
         });
-        Report { diagnostics: pinned.collect(), sources: self.sources.clone() }
+        Report::new(pinned.collect(), self.sources.clone())
     }
 
     /// What became of the decisions at a place, in words, and why nothing better.
@@ -175,9 +175,8 @@ pub struct Recorded {
 
 impl Interpreter {
     /// Records a run and explains its decisions.
-    pub fn explain(&self, program: &Program, options: &TapeOptions) -> Result<Recorded, Box<Failure>> {
-        let fail = |report| Box::new(Failure { report, output: String::new() });
-        let mut vm = self.machine(&options.grad.run).map_err(fail)?;
+    pub fn explain(&self, program: &Program, options: &TapeOptions) -> Result<Recorded, Report> {
+        let mut vm = self.machine(&options.grad.run)?;
         vm.world.explain();
         vm.world.joins = options.joins;
         vm.world.loops = options.loops;
@@ -194,8 +193,8 @@ impl Interpreter {
             }
             Err(mut diagnostics) => {
                 crate::suggest::add_help(&vm, program, &mut diagnostics);
-                let report = Report { diagnostics, sources: vm.world.heap.sources.clone() };
-                Err(Box::new(Failure { report, output }))
+                let sources = vm.world.heap.sources.clone();
+                Err(Report { diagnostics, sources, output })
             }
         };
         self.recycle(vm);

@@ -24,8 +24,8 @@ impl Interpreter {
         let sources = vm.world.heap.sources.clone();
         self.recycle(vm);
         match diagnostics {
-            Ok(diagnostics) => Ok(Report { diagnostics, sources }),
-            Err(diagnostics) => Err(Report { diagnostics, sources }),
+            Ok(diagnostics) => Ok(Report::new(diagnostics, sources)),
+            Err(diagnostics) => Err(Report::new(diagnostics, sources)),
         }
     }
 }

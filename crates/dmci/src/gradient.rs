@@ -3,7 +3,7 @@
 use crate::binding;
 use crate::datum::Datum;
 use crate::decisions::Decisions;
-use crate::interpreter::{self, Failure, Interpreter, RunOptions};
+use crate::interpreter::{self, Interpreter, RunOptions};
 use crate::program::Program;
 use crate::report::Report;
 use crate::schema::Schema;
@@ -61,16 +61,15 @@ pub(crate) const TAPE_LIMIT: usize = 20_000_000;
 
 impl Interpreter {
     /// Runs a program and differentiates its value.
-    pub fn grad(&self, program: &Program, options: &GradOptions) -> Result<Gradient, Box<Failure>> {
-        let fail = |report| Box::new(Failure { report, output: String::new() });
-        let mut vm = self.machine(&options.run).map_err(fail)?;
+    pub fn grad(&self, program: &Program, options: &GradOptions) -> Result<Gradient, Report> {
+        let mut vm = self.machine(&options.run)?;
         let result = differentiate(&mut vm, program, options);
         let output = vm.world.output.text.clone();
         let result =
             result.map(|gradient| Gradient { output: output.clone(), ..gradient }).map_err(|mut diagnostics| {
                 crate::suggest::add_help(&vm, program, &mut diagnostics);
-                let report = Report { diagnostics, sources: vm.world.heap.sources.clone() };
-                Box::new(Failure { report, output })
+                let sources = vm.world.heap.sources.clone();
+                Report { diagnostics, sources, output }
             });
         self.recycle(vm);
         result

@@ -49,23 +49,6 @@ pub struct Outcome {
     pub output: String,
 }
 
-/// Why a run ended without a value, and what it had printed by then.
-#[derive(Clone, Debug)]
-pub struct Failure {
-    /// What went wrong.
-    pub report: Report,
-    /// What the program printed.
-    pub output: String,
-}
-
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.report.fmt(f)
-    }
-}
-
-impl std::error::Error for Failure {}
-
 /// The compiled system and idle machines.
 #[derive(Debug)]
 pub struct Interpreter {
@@ -168,7 +151,7 @@ impl Interpreter {
     }
 
     /// Runs a program to its value.
-    pub fn run(&self, program: &Program, options: &RunOptions) -> Result<Outcome, Box<Failure>> {
+    pub fn run(&self, program: &Program, options: &RunOptions) -> Result<Outcome, Report> {
         self.run_with(program, options, |vm| start(vm, program, options))
     }
 
@@ -178,15 +161,15 @@ impl Interpreter {
         program: &Program,
         options: &RunOptions,
         work: impl FnOnce(&mut Vm) -> Result<Value, Vec<Diagnostic>>,
-    ) -> Result<Outcome, Box<Failure>> {
-        let mut vm = self.machine(options).map_err(|report| Box::new(Failure { report, output: String::new() }))?;
+    ) -> Result<Outcome, Report> {
+        let mut vm = self.machine(options)?;
         let outcome = match work(&mut vm) {
             Ok(value) => Ok(outcome(&vm, vm.world.fit(value))),
             Err(mut diagnostics) => {
                 suggest::add_help(&vm, program, &mut diagnostics);
                 let sources = vm.world.heap.sources.clone();
-                let report = Report { diagnostics, sources };
-                Err(Box::new(Failure { report, output: vm.world.output.text.clone() }))
+                let output = vm.world.output.text.clone();
+                Err(Report { diagnostics, sources, output })
             }
         };
         self.recycle(vm);
@@ -208,7 +191,7 @@ fn configure(vm: &mut Vm, options: &RunOptions) -> Result<(), Report> {
     vm.world.numerics = options.numerics;
     for (name, datum) in &options.bindings {
         let value = datum.to_value(&mut vm.world.heap).ok_or_else(|| {
-            Report::of(*Diagnostic::error(ErrorCode::E0701, format!("{name} cannot be given this value")))
+            Report::from(Diagnostic::error(ErrorCode::E0701, format!("{name} cannot be given this value")))
         })?;
         let value = vm.world.fit_all(value);
         bind(&mut vm.world, name, value);

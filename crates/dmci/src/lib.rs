@@ -41,7 +41,7 @@ pub use dmci_vm::traced::soft::gumbel;
 pub use dmci_vm::traced::{Decided, SoftChoice};
 pub use dmci_vm::{Cancel, Limits, Numerics};
 pub use gradient::{GradOptions, Gradient, Wrt};
-pub use interpreter::{Failure, Interpreter, Outcome, RunOptions};
+pub use interpreter::{Interpreter, Outcome, RunOptions};
 pub use mode::Mode;
 pub use model::{Batch, Column, KnownPath, Model, ModelOptions, Statistics, Sums, Want};
 pub use program::{Bindings, Program};

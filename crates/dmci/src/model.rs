@@ -21,7 +21,7 @@ pub use sums::Sums;
 use crate::binding;
 use crate::datum::Datum;
 use crate::decisions::Decisions;
-use crate::interpreter::{Failure, RunOptions};
+use crate::interpreter::RunOptions;
 use crate::program::Program;
 use crate::report::Report;
 use dmci_exec::{JitPolicy, Number};
@@ -161,7 +161,7 @@ pub struct Batch<N = f64> {
     /// The second derivatives likewise, row by row.
     pub hessians: Vec<N>,
     /// Lanes that failed, with what went wrong.
-    pub failures: Vec<(usize, Box<Failure>)>,
+    pub failures: Vec<(usize, Report)>,
     /// The path of each lane, or the one that all took.
     paths: Vec<u32>,
     /// Lanes that were walked because there were too many paths.
@@ -331,7 +331,7 @@ impl Model {
         let rows = if columns.is_empty() { sets } else { rows };
         if sets != rows {
             let message = format!("{rows} rows for {sets} parameter sets");
-            return Err(Report::of(*Diagnostic::error(ErrorCode::E0910, message)));
+            return Err(Report::from(Diagnostic::error(ErrorCode::E0910, message)));
         }
         Call::new(self, batch, params, columns, Lanes { sets, rows, paired: true }, want).run();
         Ok(())
@@ -344,7 +344,7 @@ impl Model {
 
     /// How many sets of parameters there are, and how many rows.
     fn check<N: Number>(&self, params: &[N], columns: &[Column<N>]) -> Result<(usize, usize), Report> {
-        let wrong = |message: String| Report::of(*Diagnostic::error(ErrorCode::E0910, message));
+        let wrong = |message: String| Report::from(Diagnostic::error(ErrorCode::E0910, message));
         // Without parameters only no number at all fits.
         let sets = params.len().checked_div(self.numbers).unwrap_or(1);
         if sets * self.numbers != params.len() {

@@ -1,24 +1,27 @@
 //! What went wrong, with the texts it went wrong in.
 
-use dmci_value::{Diagnostic, Severity, SourceId, Sources, Span};
+use dmci_value::{Diagnostic, Error, Severity, SourceId, Sources, Span};
 use std::fmt;
 
-/// Diagnostics together with the sources that their spans point into.
+/// Diagnostics together with the sources that their spans point into. Every function of this crate that can fail
+/// returns one as its error; a report of warnings alone comes with a result.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// In order of discovery.
     pub diagnostics: Vec<Diagnostic>,
     /// The texts.
     pub sources: Sources,
+    /// What the program had printed when it failed.
+    pub output: String,
 }
 
 impl Report {
-    /// A report of one diagnostic without a place.
-    pub fn of(diagnostic: impl Into<Diagnostic>) -> Report {
-        Report { diagnostics: vec![diagnostic.into()], sources: Sources::default() }
+    /// A report of diagnostics about these texts, nothing printed.
+    pub fn new(diagnostics: Vec<Diagnostic>, sources: Sources) -> Report {
+        Report { diagnostics, sources, output: String::new() }
     }
 
-    /// Adds the diagnostics of another report, with its sources.
+    /// Adds the diagnostics of another report, with its sources and its output.
     pub fn append(&mut self, other: Report) {
         let first = self.sources.len() as u32;
         for id in 0..other.sources.len() as u32 {
@@ -30,6 +33,12 @@ impl Report {
             diagnostic.labels.iter_mut().for_each(|label| label.span.source.0 += first);
             diagnostic
         }));
+        self.output.push_str(&other.output);
+    }
+
+    /// Whether one of them says that the run was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_cancelled)
     }
 
     /// Whether any of them is an error.
@@ -74,3 +83,10 @@ impl fmt::Display for Report {
 }
 
 impl std::error::Error for Report {}
+
+/// A report of one diagnostic, without any text.
+impl From<Error> for Report {
+    fn from(error: Error) -> Report {
+        Report::new(vec![*error], Sources::default())
+    }
+}

@@ -181,7 +181,7 @@ impl Parameter {
             Some((start, end)) => error.at(Span { source, start, end }),
             None => error,
         };
-        Report { diagnostics: vec![*error], sources }
+        Report::new(vec![*error], sources)
     }
 }
 
@@ -315,7 +315,7 @@ impl Interpreter {
             Err(diagnostics) => {
                 let sources = vm.world.heap.sources.clone();
                 self.recycle(vm);
-                return Err(Report { diagnostics, sources });
+                return Err(Report::new(diagnostics, sources));
             }
         };
         let read = vm.world.heap.now();

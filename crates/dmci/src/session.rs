@@ -1,6 +1,6 @@
 //! Sessions: one machine that keeps what was defined from entry to entry, as a REPL needs it.
 
-use crate::interpreter::{self, Failure, Interpreter, Outcome, RunOptions};
+use crate::interpreter::{self, Interpreter, Outcome, RunOptions};
 use crate::mode::Mode;
 use crate::program::Program;
 use crate::report::Report;
@@ -72,7 +72,7 @@ impl Session {
     }
 
     /// Evaluates one entry: any number of forms. Whatever goes wrong, the session can go on.
-    pub fn evaluate(&mut self, text: &str) -> Result<Outcome, Box<Failure>> {
+    pub fn evaluate(&mut self, text: &str) -> Result<Outcome, Report> {
         self.entries += 1;
         let program = Program::named(&format!("<entry {}>", self.entries), text);
         self.make_ready();
@@ -81,8 +81,8 @@ impl Session {
             Err(mut diagnostics) => {
                 suggest::add_help(&self.vm, &program, &mut diagnostics);
                 let world = &self.vm.world;
-                let report = Report { diagnostics, sources: world.heap.sources.clone() };
-                Err(Box::new(Failure { report, output: world.output.text.clone() }))
+                let output = world.output.text.clone();
+                Err(Report { diagnostics, sources: world.heap.sources.clone(), output })
             }
         }
     }
@@ -119,7 +119,7 @@ fn keeps_definitions(mode: &Mode) -> Result<(), Report> {
     match mode {
         Mode::Evaluator { .. } => {
             let message = format!("the mode {mode} keeps no definitions, so a session cannot use it");
-            Err(Report::of(*Diagnostic::error(ErrorCode::E0910, message).help("use direct, dmci or tower:2")))
+            Err(Report::from(Diagnostic::error(ErrorCode::E0910, message).help("use direct, dmci or tower:2")))
         }
         _ => Ok(()),
     }
@@ -148,7 +148,7 @@ mod tests {
     }
 
     fn text(session: &mut Session, entry: &str) -> String {
-        session.evaluate(entry).map_or_else(|f| f.report.diagnostics[0].code.to_string(), |o| o.text)
+        session.evaluate(entry).map_or_else(|f| f.diagnostics[0].code.to_string(), |o| o.text)
     }
 
     #[test]

@@ -14,7 +14,7 @@ impl Datum {
         Setting { text, heap: Heap::new(), source: SourceId(0) }.parse().map_err(|diagnostics| {
             let mut sources = Sources::default();
             sources.add("--set", text, Origin::User);
-            Report { diagnostics, sources }
+            Report::new(diagnostics, sources)
         })
     }
 }

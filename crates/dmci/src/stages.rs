@@ -55,14 +55,14 @@ impl Compiled {
             Stage::Core => Ok(deep::with_stack_for(reader::DEPTH_LIMIT, || self.core())),
             Stage::Anf => Interpreter::shared().anf(&self.program()),
             Stage::Graph => Ok(self.on_stack(|| self.unit().graph.print())),
-            Stage::Bytecode => self.bytecode().map(|code| code.print()).map_err(|e| Report::of(*e)),
+            Stage::Bytecode => self.bytecode().map(|code| code.print()).map_err(Report::from),
         }
     }
 
     /// Its sizes.
     pub fn sizes(&self) -> Result<Sizes, Report> {
         let unit = self.unit();
-        let bytecode = self.bytecode().map_err(|e| Report::of(*e))?;
+        let bytecode = self.bytecode().map_err(Report::from)?;
         Ok(Sizes {
             forms: unit.core.len(),
             functions: unit.graph.functions.len(),
@@ -104,7 +104,7 @@ impl Interpreter {
         let text = anf_text(&mut vm, program);
         let sources = vm.world.heap.sources.clone();
         self.recycle(vm);
-        text.map_err(|diagnostics| Report { diagnostics, sources })
+        text.map_err(|diagnostics| Report::new(diagnostics, sources))
     }
 }
 

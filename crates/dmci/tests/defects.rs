@@ -239,10 +239,10 @@ fn errors_have_positions() {
     let text = "(define (area r)\n  (* 3.14 r r))\n\n(area\n  \"two\")\n";
     for mode in &MODES {
         let failure = run(text, mode).expect_err("a string is no number");
-        let (under, span) = failure.report.source_text().expect("a place");
-        let at = failure.report.sources.line_col(span.source, span.start);
+        let (under, span) = failure.source_text().expect("a place");
+        let at = failure.sources.line_col(span.source, span.start);
         assert_eq!((under, at.line, at.column), ("(* 3.14 r r)", 2, 3), "[{mode}] {failure}");
-        assert_eq!(failure.report.exit_code(), 1);
+        assert_eq!(failure.exit_code(), 1);
     }
 }
 
@@ -252,10 +252,9 @@ fn five_mistakes_give_five_errors() {
     for mode in &MODES {
         let failure = run(text, mode).expect_err("it is wrong");
         let lines: Vec<usize> = failure
-            .report
             .diagnostics
             .iter()
-            .map(|d| d.span().map_or(0, |s| failure.report.sources.line_col(s.source, s.start).line))
+            .map(|d| d.span().map_or(0, |s| failure.sources.line_col(s.source, s.start).line))
             .collect();
         assert_eq!(lines, [1, 2, 3, 4, 5], "[{mode}] {failure}");
     }

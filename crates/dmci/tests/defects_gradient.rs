@@ -135,7 +135,7 @@ fn loops_run_to_their_end_or_fail() {
         assert_eq!((batch.values[0], batch.values[2], batch.gradients[2]), (0.5, 1.0, 2.0), "{mode}");
         assert!(batch.values[1].is_nan() && batch.gradients[1].is_nan(), "{mode}: a partial result");
         let [(1, failure)] = &batch.failures[..] else { panic!("{mode}: one lane must fail") };
-        assert_eq!(failure.report.diagnostics[0].code, "E0401", "{mode}");
+        assert_eq!(failure.diagnostics[0].code, "E0401", "{mode}");
     }
 }
 

@@ -78,11 +78,7 @@ fn check_block(at: &str, block: &str, mode: &Mode, complaints: &mut Complaints) 
         let result = run_with(&(kept.clone() + &recent), &options(mode));
         match (claim, result) {
             (Claim::Error(expected), Err(failure)) => {
-                complaints.check(
-                    &what,
-                    failure.report.diagnostics.first().map_or("none", |d| d.code.as_str()),
-                    expected,
-                );
+                complaints.check(&what, failure.diagnostics.first().map_or("none", |d| d.code.as_str()), expected);
                 recent.clear();
             }
             (Claim::Error(expected), Ok(outcome)) => {

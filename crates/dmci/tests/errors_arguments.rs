@@ -74,8 +74,8 @@ fn both(text: &str, mode: &Mode) -> [String; 2] {
     [plain, traced]
 }
 
-fn ending(failure: &dmci::Failure) -> String {
-    let first = failure.report.diagnostics.first();
+fn ending(failure: &dmci::Report) -> String {
+    let first = failure.diagnostics.first();
     format!("{}{}", failure.output, first.map_or(String::new(), |d| format!("{} {} {:?}", d.code, d.message, d.help)))
 }
 

@@ -23,7 +23,7 @@ fn alone(program: &Program, row: &Datum, numerics: Numerics) -> Fate {
     let options = GradOptions { run, wrt: Wrt::Names(vec!["a".into()]), hessian: false };
     match Interpreter::shared().grad(program, &options) {
         Ok(gradient) => fate([gradient.value, gradient.flat[0]]),
-        Err(failure) => Err(failure.report.diagnostics[0].message.clone()),
+        Err(failure) => Err(failure.diagnostics[0].message.clone()),
     }
 }
 
@@ -35,7 +35,7 @@ fn together(program: &Program, rows: &[Datum], numerics: Numerics, joins: bool) 
     let batch = model.evaluate(&[1.5], &[Column::Data(rows.to_vec())], Want::Gradients).unwrap();
     let mut fates: Vec<Fate> = batch.values.iter().zip(&batch.gradients).map(|(&v, &g)| fate([v, g])).collect();
     for (lane, failure) in &batch.failures {
-        fates[*lane] = Err(failure.report.diagnostics[0].message.clone());
+        fates[*lane] = Err(failure.diagnostics[0].message.clone());
     }
     fates
 }

@@ -110,7 +110,7 @@ fn limits_are_not_part_of_a_path() {
     let model = Model::new(Program::new(text), &[], &["x"], options);
     let rows = Column::Reals(vec![2.0, 1e9, 3.0, 1e9]);
     let batch = model.evaluate(&[], &[rows], Want::Values).unwrap();
-    let failed: Vec<_> = batch.failures.iter().map(|f| (f.0, f.1.report.diagnostics[0].code.as_str())).collect();
+    let failed: Vec<_> = batch.failures.iter().map(|f| (f.0, f.1.diagnostics[0].code.as_str())).collect();
     assert_eq!(failed, [(1, "E0401"), (3, "E0401")]);
     assert_eq!(model.recordings(), 4);
 }

@@ -48,7 +48,7 @@ fn in_single(text: &str, mode: Mode) -> String {
     let numerics = Numerics { single: true, clamps: false };
     let options = RunOptions { mode, numerics, bindings, ..RunOptions::default() };
     let result = Interpreter::shared().run(&Program::new(text), &options);
-    result.map_or_else(|failure| failure.report.diagnostics[0].message.clone(), |outcome| outcome.text)
+    result.map_or_else(|failure| failure.diagnostics[0].message.clone(), |outcome| outcome.text)
 }
 
 #[test]

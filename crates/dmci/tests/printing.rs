@@ -36,7 +36,7 @@ fn alone(text: &str, mode: &Mode, lane: usize) -> (String, String) {
     let options = RunOptions { mode: mode.clone(), bindings, ..RunOptions::default() };
     match Interpreter::shared().run(&Program::new(text), &options) {
         Ok(outcome) => (outcome.output, String::new()),
-        Err(failure) => (failure.output.clone(), failure.report.render(false)),
+        Err(failure) => (failure.output.clone(), failure.render(false)),
     }
 }
 
@@ -45,7 +45,7 @@ fn check(text: &str, mode: &Mode, batch: &Batch) {
     for lane in 0..2 * ROWS {
         let (output, error) = alone(text, mode, lane);
         let failure = batch.failures.iter().find(|f| f.0 == lane);
-        let said = failure.map_or(String::new(), |f| f.1.report.render(false));
+        let said = failure.map_or(String::new(), |f| f.1.render(false));
         assert_eq!(said, error, "{text} in {mode:?}, lane {lane}");
         assert_eq!(batch.output(lane), output, "{text} in {mode:?}, lane {lane}");
     }
@@ -143,7 +143,7 @@ fn a_result_that_is_no_number_is_shown_for_each_lane() {
         let [Column::Reals(xs), _] = columns() else { unreachable!() };
         for (lane, failure) in &batch.failures {
             let shown = if recordings == 1 { "#<procedure>".into() } else { format!("({} ", xs[lane % ROWS]) };
-            assert!(failure.report.diagnostics[0].message.contains(&shown), "{}", failure.report);
+            assert!(failure.diagnostics[0].message.contains(&shown), "{}", failure);
         }
         assert_eq!(batch.failures.len(), 2 * ROWS);
     }

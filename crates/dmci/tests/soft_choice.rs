@@ -6,7 +6,7 @@ mod common;
 
 use common::{MODES, expect_errors, expect_values, options, run_with};
 use dmci::{
-    Column, Datum, Failure, GradOptions, Gradient, Interpreter, Mode, Model, ModelOptions, Numerics, Program,
+    Column, Datum, GradOptions, Gradient, Interpreter, Mode, Model, ModelOptions, Numerics, Program, Report,
     RunOptions, SoftChoice, Want, Wrt, gumbel,
 };
 
@@ -14,7 +14,7 @@ const SOFT: SoftChoice = SoftChoice { temperature: 1.0, hard: false, gumbel: fal
 const HARD: SoftChoice = SoftChoice { hard: true, ..SOFT };
 const NOISY: SoftChoice = SoftChoice { gumbel: true, ..SOFT };
 
-fn grad(text: &str, names: &[&str], at: &[f64], soft: SoftChoice, mode: &Mode) -> Result<Gradient, Box<Failure>> {
+fn grad(text: &str, names: &[&str], at: &[f64], soft: SoftChoice, mode: &Mode) -> Result<Gradient, Report> {
     let bindings = names.iter().zip(at).map(|(name, x)| (name.to_string(), Datum::Real(*x))).collect();
     let run = RunOptions { bindings, soft, ..options(mode) };
     let wrt = Wrt::Names(names.iter().map(|name| name.to_string()).collect());
@@ -372,6 +372,6 @@ fn wrong_choices_are_errors() {
     for temperature in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let run = RunOptions { soft: SoftChoice { temperature, ..SOFT }, ..options(&Mode::Dmci) };
         let failure = run_with("(soft-choice '(1 2) '(1. 2.))", &run).unwrap_err();
-        assert_eq!(failure.report.diagnostics[0].code, "E0303");
+        assert_eq!(failure.diagnostics[0].code, "E0303");
     }
 }

@@ -34,7 +34,7 @@ pub fn groups(fit: &Json, names: &Names, table: &Table, rows: &[usize]) -> Resul
         if differs && !known.contains(&name.as_str()) {
             let message = format!("row {} is of the group {name}, which was not fitted", row + 1);
             let help = format!("groups are {}", known.join(", "));
-            return Err(Report::of(*Diagnostic::error(ErrorCode::E0705, message).help(help)));
+            return Err(Report::from(Diagnostic::error(ErrorCode::E0705, message).help(help)));
         }
         groups.push(Group { name, rows: vec![row], values });
     }
@@ -60,7 +60,7 @@ fn group_column(fit: &Json, names: &Names, table: &Table) -> Result<String, Repo
         _ => {
             let message = "the fit has groups, but its file does not name the column that they come from";
             let help = "it is of an earlier version: fit again, and use the new file";
-            Err(Report::of(*Diagnostic::error(ErrorCode::E0906, message).help(help)))
+            Err(Report::from(Diagnostic::error(ErrorCode::E0906, message).help(help)))
         }
     }
 }

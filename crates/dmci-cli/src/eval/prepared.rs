@@ -42,7 +42,7 @@ impl Prepared {
             };
             let Some(datum) = datum else {
                 let error = Diagnostic::error(ErrorCode::E0701, format!("{name} has no number to differentiate at"));
-                return Err(Report::of(*error.help(format!("give it one with --set {name}=..."))));
+                return Err(Report::from(error.help(format!("give it one with --set {name}=..."))));
             };
             params.push((name, datum));
         }
@@ -52,7 +52,7 @@ impl Prepared {
             let message = format!("{place} must be a number, got {}", column.shown(row));
             let help =
                 "correct the field, or remove the row; if it stands for a missing value, declare it with --missing";
-            return Err(Report::of(*Diagnostic::error(ErrorCode::E0705, message).help(help)));
+            return Err(Report::from(Diagnostic::error(ErrorCode::E0705, message).help(help)));
         }
         let used = used.map(|c| (c.name.clone(), select(&c.values, rows)));
         let (inputs, columns) = used.chain(constant.map(|(name, column)| (name, select(&column, rows)))).unzip();
@@ -94,7 +94,7 @@ pub fn check_settings(names: &Names, table: &Table, run: &RunOptions) -> Result<
     let Some((name, _)) = run.bindings.iter().find(|(name, _)| is_column(name)) else { return Ok(()) };
     let error =
         Diagnostic::error(ErrorCode::E0707, format!("{name} is a column of {} and given with --set", table.name));
-    Err(Report::of(*error.help(format!("remove --set {name}=..., or rename the column"))))
+    Err(Report::from(error.help(format!("remove --set {name}=..., or rename the column"))))
 }
 
 /// The words of `--missing`.
@@ -110,7 +110,7 @@ pub fn rows_without(table: &Table, read: &[String]) -> Result<Vec<usize>, Report
     rows.dedup();
     if rows.len() == table.rows {
         let message = format!("{}: every row misses something that the program reads", table.name);
-        return Err(Report::of(*Diagnostic::error(ErrorCode::E0708, message).help("check what --missing declares")));
+        return Err(Report::from(Diagnostic::error(ErrorCode::E0708, message).help("check what --missing declares")));
     }
     Ok(rows)
 }

@@ -61,7 +61,7 @@ impl Results {
                 self.gradients[row * n..(row + 1) * n].copy_from_slice(&batch.gradients[i * n..(i + 1) * n]);
             }
         }
-        self.failures.extend(batch.failures.iter().map(|(i, failure)| (rows[*i], failure.report.clone())));
+        self.failures.extend(batch.failures.iter().map(|(i, failure)| (rows[*i], failure.clone())));
     }
 
     /// The results as a table of text.

@@ -13,7 +13,7 @@ pub fn read(path: &Path) -> Result<Json, Report> {
     let text = std::fs::read_to_string(path).map_err(|error| files::cannot_read(&name, &error))?;
     let wrong = |message: String| {
         let help = "give a file that dmci fit --out has written";
-        Report::of(*Diagnostic::error(ErrorCode::E0906, format!("{name}: {message}")).help(help))
+        Report::from(Diagnostic::error(ErrorCode::E0906, format!("{name}: {message}")).help(help))
     };
     let json: Json = serde_json::from_str(&text).map_err(|_| wrong("it is no JSON".into()))?;
     match json["schema"].as_str() {

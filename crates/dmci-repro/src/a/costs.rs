@@ -76,7 +76,7 @@ fn grad_options(task: &Task, mode: Mode) -> GradOptions {
 fn operations(task: &Task) -> Result<Operations, Report> {
     let of = |mode: Mode| {
         let found = Interpreter::shared().grad(&task.program(), &grad_options(task, mode));
-        found.map(|g| g.tape.operations()).map_err(|f| f.report)
+        found.map(|g| g.tape.operations())
     };
     let mut hand = ByHand::walk(task, false)?;
     hand.predict(&task.truth(), false, &mut Predictions::default())?;

@@ -238,7 +238,7 @@ fn one_through(name: &str, text: &str, inputs: &[(&str, f64, f64)], rounds: usiz
             training[1] = least_each(rounds, || drop(engine.predict(&point, true, &mut out)));
         }
         for (row, value) in out.values.iter().enumerate() {
-            let walked = interpreter.run(&program, &run_of(row)).map_err(|f| f.report)?;
+            let walked = interpreter.run(&program, &run_of(row))?;
             difference = difference.max((walked.value.as_f64().unwrap_or(f64::NAN) - value).abs());
         }
     }

@@ -65,7 +65,7 @@ impl Part {
             Ok(read) => Reading { heap: &heap, text, bound, part: Part::default(), edits: Vec::new() }.run(read.forms),
             Err(errors) => Err(errors),
         };
-        result.map_err(|diagnostics| Report { diagnostics, sources: heap.sources.clone() })
+        result.map_err(|diagnostics| Report::new(diagnostics, heap.sources.clone()))
     }
 
     /// The part as an expression in a scope where names have the values of other expressions.

@@ -29,7 +29,7 @@ impl Model {
         if starts > 1 {
             let message = format!("rows had {starts} different structures, expected one");
             let help = "use rows with the same types, and lists and arrays of the same lengths";
-            return Err(Report::of(*Diagnostic::error(ErrorCode::E0720, message).help(help)));
+            return Err(Report::from(Diagnostic::error(ErrorCode::E0720, message).help(help)));
         }
         kept.sort_by_key(|(id, origin, _)| (matches!(origin, Origin::Edge(..)), *id));
         let number = |id: &u64| kept.iter().position(|(other, ..)| other == id);

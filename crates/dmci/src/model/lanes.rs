@@ -7,7 +7,6 @@ use super::store::{Budget, Origin, PathId};
 use super::{Batch, Column, Model, Want};
 use crate::binding;
 use crate::datum::Datum;
-use crate::interpreter::Failure;
 use crate::report::Report;
 use dmci_exec::{Number, Results, STAYED, StageResults, Staged, Target};
 use dmci_value::Diagnostic;
@@ -439,7 +438,7 @@ impl<'a, N: Number> Call<'a, N> {
         }
     }
 
-    fn fail(&mut self, lane: usize, failure: Box<Failure>) {
+    fn fail(&mut self, lane: usize, failure: Report) {
         self.fill(lane, |_, list| list.fill(N::rounded(f64::NAN)));
         self.batch.failures.push((lane, failure));
     }
@@ -448,7 +447,7 @@ impl<'a, N: Number> Call<'a, N> {
     fn fail_if_left(&mut self, lane: usize, left: &mut Vec<(u32, usize)>) {
         let Some(i) = left.iter().position(|l| l.1 == lane) else { return };
         let error = Diagnostic::error(ErrorCode::E9901, "a lane does not stay on the path that was recorded for it");
-        self.fail(lane, Box::new(Failure { report: Report::of(*error), output: String::new() }));
+        self.fail(lane, error.into());
         left.swap_remove(i);
     }
 

@@ -6,7 +6,7 @@ use super::{Model, Want};
 use crate::binding;
 use crate::datum::Datum;
 use crate::decisions::Decisions;
-use crate::interpreter::{self, Failure, Interpreter};
+use crate::interpreter::{self, Interpreter};
 use crate::report::Report;
 use dmci_exec::{JitPolicy, Staged};
 use dmci_ops::{Build, Op};
@@ -23,7 +23,7 @@ pub(super) enum Walk {
     /// Values: a path for this lane and others.
     Done(Path),
     /// An error, and a path to it if there are other lanes that have it too.
-    Failed(Box<Failure>, Option<Path>),
+    Failed(Report, Option<Path>),
 }
 
 /// Operations, over all lanes of a call, that stages must save: with less to save, lanes that compute the same are
@@ -97,7 +97,7 @@ impl Path {
     }
 
     /// The error of a lane, given the numbers of its texts.
-    pub fn failure(&self, numbers: &[u64]) -> Option<Box<Failure>> {
+    pub fn failure(&self, numbers: &[u64]) -> Option<Report> {
         let (report, message) = self.failure.as_ref()?;
         let mut numbers = numbers.iter().copied();
         let output = fill(&self.printed, self.recorded_tape(), &mut numbers);
@@ -105,7 +105,7 @@ impl Path {
         if let Some(diagnostic) = report.diagnostics.first_mut() {
             diagnostic.message = fill(message, self.recorded_tape(), &mut numbers);
         }
-        Some(Box::new(Failure { report, output }))
+        Some(Report { output, ..report })
     }
 
     /// Values and derivatives of the lane that the path was recorded for, straight from the
@@ -270,7 +270,7 @@ impl Model {
         let (mut vm, result) = loop {
             let (mut vm, forms) = match interpreter.machine_for(&self.program, &self.options.run) {
                 Ok(found) => found,
-                Err(report) => return Walk::Failed(Box::new(Failure { report, output: String::new() }), None),
+                Err(report) => return Walk::Failed(report, None),
             };
             vm.world.choices = choices;
             let result = forms.and_then(|forms| self.walk(&mut vm, forms, params, row));
@@ -284,7 +284,7 @@ impl Model {
         };
         let result = result.map_err(|mut diagnostics| {
             crate::suggest::add_help(&vm, &self.program, &mut diagnostics);
-            Report { diagnostics, sources: vm.world.heap.sources.clone() }
+            Report::new(diagnostics, vm.world.heap.sources.clone())
         });
         let printed = vm.world.output.lane_text();
         let recording = vm.world.recording.take().map(|r| *r).unwrap_or_default();
@@ -313,7 +313,7 @@ impl Model {
             Ok((outputs, params)) => return Walk::Done(Path { outputs, params, ..path }),
             Err(report) => report,
         };
-        let failure = Box::new(Failure { report: report.clone(), output: path.printed.text.clone() });
+        let failure = Report { output: path.printed.text.clone(), ..report.clone() };
         let pieces = match recording.ending {
             // Limits are no property of a path: how long something takes, for example.
             _ if !report.diagnostics.iter().all(Diagnostic::is_catchable) => None,

@@ -1,7 +1,7 @@
 //! What the integration tests share: runs in every mode, and outcomes that can be compared.
 #![allow(dead_code)] // every test file uses its own part
 
-use dmci::{Cancel, Datum, Failure, Interpreter, Limits, Mode, Outcome, Program, RunOptions};
+use dmci::{Cancel, Datum, Interpreter, Limits, Mode, Outcome, Program, Report, RunOptions};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -45,28 +45,28 @@ pub fn options(mode: &Mode) -> RunOptions {
     RunOptions { mode: mode.clone(), limits, ..RunOptions::default() }
 }
 
-pub fn run(text: &str, mode: &Mode) -> Result<Outcome, Box<Failure>> {
+pub fn run(text: &str, mode: &Mode) -> Result<Outcome, Report> {
     run_with(text, &options(mode))
 }
 
-pub fn run_with(text: &str, options: &RunOptions) -> Result<Outcome, Box<Failure>> {
+pub fn run_with(text: &str, options: &RunOptions) -> Result<Outcome, Report> {
     Interpreter::shared().run(&Program::new(text), options)
 }
 
 /// The code of the first diagnostic and the text under its span.
-pub fn code_and_text(failure: &Failure) -> (String, String) {
-    let code = failure.report.diagnostics.first().map_or("none", |d| d.code.as_str());
-    let text = failure.report.source_text().map_or("<no span>", |(text, _)| text);
+pub fn code_and_text(failure: &Report) -> (String, String) {
+    let code = failure.diagnostics.first().map_or("none", |d| d.code.as_str());
+    let text = failure.source_text().map_or("<no span>", |(text, _)| text);
     (code.to_string(), text.to_string())
 }
 
 /// One line for a result: the value and the output, or code, message, span and output.
-pub fn summary(result: &Result<Outcome, Box<Failure>>) -> String {
+pub fn summary(result: &Result<Outcome, Report>) -> String {
     match result {
         Ok(outcome) => format!("{} | {}", outcome.text, outcome.output),
         Err(failure) => {
             let (code, text) = code_and_text(failure);
-            let message = failure.report.diagnostics.first().map_or("", |d| &d.message);
+            let message = failure.diagnostics.first().map_or("", |d| &d.message);
             format!("{code} {message} @ {text} | {}", failure.output)
         }
     }
@@ -133,7 +133,7 @@ pub fn expect_errors(table: &[(&str, &str, &str)]) {
             let got = match &result {
                 Ok(outcome) => format!("the value {}", outcome.text),
                 Err(failure) => {
-                    messages.push(failure.report.diagnostics.first().map(|d| d.message.clone()).unwrap_or_default());
+                    messages.push(failure.diagnostics.first().map(|d| d.message.clone()).unwrap_or_default());
                     let (code, at) = code_and_text(failure);
                     format!("{code} @ {at}")
                 }
