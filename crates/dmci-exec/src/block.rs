@@ -1,10 +1,10 @@
 //! The block interpreter: lanes in blocks, each step a loop over the block.
 
+use crate::f32_rows;
 use crate::loops::{LoopSpace, all_stayed};
 use crate::native::{Compiled, NativeSpace};
 use crate::number::Number;
 use crate::plan::{Plan, Slot, Step, TensorKind, TensorStep};
-use crate::short;
 use crate::words::Words;
 use dmci_ops::linalg::Scratch;
 use dmci_ops::op::canonical;
@@ -177,7 +177,7 @@ impl Plan {
         results.outputs.clear();
         results.outputs.resize(which.len() * self.outputs, 0);
         let cached = (BLOCK_WORDS / self.footprint().max(1)).next_power_of_two().clamp(16, BLOCK);
-        let is_short = self.has_short_rows();
+        let is_short = self.has_f32_rows();
         let code = if is_short { None } else { self.code_for(which.len()) };
         if code.is_none() && !is_short {
             self.note_work(which.len());
@@ -185,7 +185,7 @@ impl Plan {
         // Code has blocks of its own inside of these.
         let most = if code.is_some() { BLOCK } else { cached };
         let width = match which.len() {
-            lanes if is_short => short::width(lanes),
+            lanes if is_short => f32_rows::width(lanes),
             1 if self.dense => 1,
             lanes => most.min(lanes.next_multiple_of(4).max(4)),
         };
@@ -196,7 +196,7 @@ impl Plan {
                     return self.run_listed(code, workspace, which, leaves, outputs, failed);
                 }
                 if is_short {
-                    return self.run_short_listed(workspace, which, leaves, outputs, failed);
+                    return self.run_f32_listed(workspace, which, leaves, outputs, failed);
                 }
                 let rows = self.slots * width;
                 if workspace.rows.len() < rows {

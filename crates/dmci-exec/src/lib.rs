@@ -3,21 +3,21 @@
 //! **Invariant:** no executor knows Scheme, and no result depends on how lanes are grouped.
 
 mod block;
+mod cost_model;
+mod f32_rows;
 mod loops;
 #[cfg_attr(not(target_arch = "x86_64"), path = "native_none.rs")]
 mod native;
 mod number;
-mod pace;
 mod plan;
 mod share;
-mod short;
 mod stage;
 mod sum;
 mod target;
 mod words;
 
 pub use block::{Leaves, List, Results, STAYED, Which, by_set};
-pub use native::{Ready, ReadyLane, ReadyLists};
+pub use native::{PreparedCall, PreparedLane, PreparedLists};
 pub use number::Number;
 pub use plan::{JitPolicy, Plan};
 pub use stage::{StageResults, Staged, work_by_axes};

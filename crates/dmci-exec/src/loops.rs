@@ -13,7 +13,7 @@ mod history;
 mod places;
 mod remembered;
 mod steady;
-mod through;
+mod until_done;
 
 use crate::block::{Frame, STAYED};
 use crate::native::{Compiled, NativeSpace};
@@ -189,7 +189,7 @@ fn forward(
 ) {
     let width = frame.width;
     let code = frame.code.map(|code| &code[number]);
-    let done = code.and_then(|code| space.run_entire(step, code, frame, failed, (limit, followed)));
+    let done = code.and_then(|code| space.run_whole_loop(step, code, frame, failed, (limit, followed)));
     let all = if done.is_some() { space.lanes.len() } else { space.take_lanes(failed) };
     if all == 0 {
         return;
@@ -208,7 +208,7 @@ fn forward(
     let mut round = done.unwrap_or(0);
     while n > 0 {
         if let Some(code) = code {
-            n = space.run_through(step, code, n, &mut round, limit, (frame.rows, width));
+            n = space.run_until_done(step, code, n, &mut round, limit, (frame.rows, width));
             if n == 0 {
                 return;
             }

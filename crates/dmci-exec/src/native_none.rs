@@ -32,7 +32,7 @@ impl Compiled {
         match *self {}
     }
 
-    pub fn goes_through(&self) -> Option<usize> {
+    pub fn runs_until_done(&self) -> Option<usize> {
         match *self {}
     }
 
@@ -40,11 +40,11 @@ impl Compiled {
         match *self {}
     }
 
-    pub fn run_entire(&self, _: &mut [u64], _: usize, _: &mut NativeSpace, _: usize) -> bool {
+    pub fn run_whole_loop(&self, _: &mut [u64], _: usize, _: &mut NativeSpace, _: usize) -> bool {
         match *self {}
     }
 
-    pub fn run_through(&self, _: &mut [u64], _: usize, _: &mut [u32], _: &mut NativeSpace, _: usize) {
+    pub fn run_until_done(&self, _: &mut [u64], _: usize, _: &mut [u32], _: &mut NativeSpace, _: usize) {
         match *self {}
     }
 
@@ -63,29 +63,29 @@ impl Compiled {
 
 /// Never made.
 #[derive(Debug)]
-pub enum Ready {
+pub enum PreparedCall {
     /// One lane.
-    Lane(ReadyLane),
+    Lane(PreparedLane),
     /// Lanes with their numbers in lists.
-    Lists(ReadyLists),
+    Lists(PreparedLists),
 }
 
 /// Never made.
 #[derive(Debug)]
-pub enum ReadyLane {}
+pub enum PreparedLane {}
 
 /// Never made.
 #[derive(Debug)]
-pub enum ReadyLists {}
+pub enum PreparedLists {}
 
-impl ReadyLane {
+impl PreparedLane {
     /// Never called.
     pub fn run<N: Number>(&mut self, _: &[N], _: impl ExactSizeIterator<Item = N>, _: [&mut [N]; 3]) -> bool {
         match *self {}
     }
 }
 
-impl ReadyLists {
+impl PreparedLists {
     /// Never called.
     pub fn run<'l, N: Number>(&mut self, _: impl Fn(usize) -> &'l [N], _: [&mut [N]; 3]) -> bool {
         match *self {}
@@ -115,7 +115,13 @@ impl Plan {
         match *code {}
     }
 
-    pub(crate) fn ready<L: Leaves>(&self, _: usize, _: &L, _: usize, _: &Target<'_, L::Number>) -> Option<Ready> {
+    pub(crate) fn prepared_call<L: Leaves>(
+        &self,
+        _: usize,
+        _: &L,
+        _: usize,
+        _: &Target<'_, L::Number>,
+    ) -> Option<PreparedCall> {
         None
     }
 
@@ -127,9 +133,9 @@ impl Plan {
         target: &mut Target<'_, L::Number>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) -> bool {
-        let short = self.has_short_rows();
+        let short = self.has_f32_rows();
         if short {
-            self.run_all_short(lanes, leaves, threads, target, left);
+            self.run_all_f32(lanes, leaves, threads, target, left);
         }
         short
     }

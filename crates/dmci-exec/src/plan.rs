@@ -1,9 +1,9 @@
 //! Plans: a tape with a place in the workspace for every value, reused as values die.
 
+use crate::cost_model::CostModel;
+use crate::f32_rows::fits_f32_rows;
 use crate::loops::{Remembered, Steady};
 use crate::native::Native;
-use crate::pace::Pace;
-use crate::short::can_be_short;
 use dmci_ops::{Kernel, MAX_ARITY, Op, Shape, Type};
 use dmci_tape::{LoopKind, Node, NodeId, Tape};
 use rustc_hash::FxHashMap;
@@ -148,7 +148,7 @@ pub struct Plan {
     /// Whether it can be run with rows of 32 bits, and gains by it.
     pub(crate) short: bool,
     pub(crate) native: Native,
-    pub(crate) pace: Pace,
+    pub(crate) cost: CostModel,
 }
 
 /// Rounds of a loop that work is estimated for.
@@ -456,7 +456,7 @@ impl<'a> Planner<'a> {
         Plan {
             work: steps.len() + tensors + loops,
             dense: tensors > DENSE * scalars + loops,
-            short: self.tape.single && can_be_short(&steps, &self.tensors, self.slots.used as usize),
+            short: self.tape.single && fits_f32_rows(&steps, &self.tensors, self.slots.used as usize),
             steps,
             tensors: self.tensors,
             loops: self.loops,
@@ -466,7 +466,7 @@ impl<'a> Planner<'a> {
             outputs: self.tape.outputs.iter().map(|&o| self.tape.shape(o).len()).sum(),
             single: self.tape.single,
             native: Native::default(),
-            pace: Pace::default(),
+            cost: CostModel::default(),
         }
     }
 

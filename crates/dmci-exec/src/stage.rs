@@ -5,7 +5,7 @@
 //! and a leaf of the last one. Nothing is computed differently, so no bit changes.
 
 use crate::block::{Leaves, List, Results, STAYED, Which, by_set};
-use crate::native::Ready;
+use crate::native::PreparedCall;
 use crate::plan::{JitPolicy, Plan, USUAL_ROUNDS};
 use crate::target::Target;
 use dmci_ops::Type;
@@ -198,15 +198,15 @@ impl Staged {
 
     /// What does calls like this one, if one call of machine code does everything: there is such code, there are no other
     /// stages, and the target takes the results. A lane may leave the path only if it is alone.
-    pub fn ready<L: Leaves>(
+    pub fn prepared_call<L: Leaves>(
         &self,
         lanes: usize,
         leaves: &L,
         threads: usize,
         target: &Target<'_, L::Number>,
-    ) -> Option<Ready> {
+    ) -> Option<PreparedCall> {
         let is_whole = self.sets.is_none() && self.rows.is_none() && target.width() == self.outputs();
-        if is_whole { self.lanes.plan.ready(lanes, leaves, threads, target) } else { None }
+        if is_whole { self.lanes.plan.prepared_call(lanes, leaves, threads, target) } else { None }
     }
 
     #[allow(clippy::too_many_arguments)]

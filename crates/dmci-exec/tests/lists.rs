@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use dmci_exec::{JitPolicy, Leaves, List, Ready, Results, StageResults, Staged, Target};
+use dmci_exec::{JitPolicy, Leaves, List, PreparedCall, Results, StageResults, Staged, Target};
 use dmci_ops::{Build, Op};
 use dmci_tape::{LeafKind, Recorder, Tape};
 
@@ -84,7 +84,7 @@ fn difference() -> Staged {
 }
 
 /// Runs so many lanes with leaves in lists or not, and once more if that makes code ready for such calls; whether it does.
-fn becomes_ready(plan: &Staged, lanes: usize, in_lists: [bool; 2]) -> bool {
+fn can_be_prepared(plan: &Staged, lanes: usize, in_lists: [bool; 2]) -> bool {
     let lists = [3, 5].map(|by| (0..lanes).map(|i| (i * i % by) as f64).collect::<Vec<f64>>());
     let expected: Vec<f64> = lists[0].iter().zip(&lists[1]).map(|(x, y)| x - y).collect();
     let leaves = Arranged { lists, in_lists };
@@ -92,12 +92,12 @@ fn becomes_ready(plan: &Staged, lanes: usize, in_lists: [bool; 2]) -> bool {
     let mut found = vec![7.0; lanes + 64];
     let mut target = Target::new([(&mut found[..lanes], 1), (&mut [], 0), (&mut [], 0)]);
     assert!(plan.run_all(lanes, lanes, &leaves, 1, &mut StageResults::default(), &mut target, &mut Vec::new()));
-    let ready = plan.ready(lanes, &leaves, 1, &target);
+    let prepared = plan.prepared_call(lanes, &leaves, 1, &target);
     assert_eq!(found[..lanes], expected, "{lanes} lanes, {in_lists:?}");
-    let Some(Ready::Lists(mut ready)) = ready else { return false };
+    let Some(PreparedCall::Lists(mut call)) = prepared else { return false };
     found[..lanes].fill(0.0);
-    assert!(ready.run(|leaf| &leaves.lists[leaf], [&mut found[..lanes], &mut [], &mut []]));
-    assert_eq!(found[..lanes], expected, "{lanes} lanes, {in_lists:?}, ready");
+    assert!(call.run(|leaf| &leaves.lists[leaf], [&mut found[..lanes], &mut [], &mut []]));
+    assert_eq!(found[..lanes], expected, "{lanes} lanes, {in_lists:?}, prepared");
     assert!(found[lanes..].iter().all(|&x| x == 7.0));
     true
 }
@@ -107,9 +107,9 @@ fn every_arrangement_of_leaves_has_code_of_its_own() {
     let plan = difference();
     // What comes first decides nothing for the others.
     for _ in 0..2 {
-        assert!(!becomes_ready(&plan, 64, [false, false]));
-        assert!(!becomes_ready(&plan, 64, [true, false]) && !becomes_ready(&plan, 64, [false, true]));
-        assert!(becomes_ready(&plan, 64, [true, true]));
+        assert!(!can_be_prepared(&plan, 64, [false, false]));
+        assert!(!can_be_prepared(&plan, 64, [true, false]) && !can_be_prepared(&plan, 64, [false, true]));
+        assert!(can_be_prepared(&plan, 64, [true, true]));
     }
 }
 
@@ -117,8 +117,8 @@ fn every_arrangement_of_leaves_has_code_of_its_own() {
 fn lanes_that_fill_no_group_are_done_at_once() {
     let plan = difference();
     for lanes in 9..300 {
-        let is_ready = becomes_ready(&plan, lanes, [true, true]);
-        assert!(is_ready || lanes < 64, "{lanes} lanes");
+        let is_prepared = can_be_prepared(&plan, lanes, [true, true]);
+        assert!(is_prepared || lanes < 64, "{lanes} lanes");
     }
 }
 

@@ -42,10 +42,10 @@ pub trait Arith {
     fn int_add(&mut self, a: Self::V, b: Self::V) -> Self::V;
     /// Difference of the bits as integers.
     fn int_sub(&mut self, a: Self::V, b: Self::V) -> Self::V;
-    /// The bits moved up.
-    fn up(&mut self, a: Self::V, by: u8) -> Self::V;
-    /// The bits moved down, zeros from above.
-    fn down(&mut self, a: Self::V, by: u8) -> Self::V;
+    /// The bits shifted left.
+    fn shl(&mut self, a: Self::V, by: u8) -> Self::V;
+    /// The bits shifted right, zeros from above.
+    fn shr(&mut self, a: Self::V, by: u8) -> Self::V;
     fn lt(&mut self, a: Self::V, b: Self::V) -> Self::M;
     fn le(&mut self, a: Self::V, b: Self::V) -> Self::M;
     fn eq(&mut self, a: Self::V, b: Self::V) -> Self::M;
@@ -57,13 +57,13 @@ pub trait Arith {
     fn select_sign(&mut self, s: Self::V, a: Self::V, b: Self::V) -> Self::V;
     /// a where the lowest bit of s is set, else b; the highest bit of values has this place.
     fn select_odd(&mut self, s: Self::V, top: u8, a: Self::V, b: Self::V) -> Self::V {
-        let odd = self.up(s, top);
+        let odd = self.shl(s, top);
         self.select_sign(odd, a, b)
     }
     /// a with the other sign where the second lowest bit of s is set; likewise.
     fn flipped(&mut self, s: Self::V, top: u8, a: Self::V) -> Self::V {
-        let high = self.down(s, 1);
-        let flip = self.up(high, top);
+        let high = self.shr(s, 1);
+        let flip = self.shl(high, top);
         self.xor(a, flip)
     }
     /// `fast` where the mask is set, else what `slow` makes of x and y. The mask is set nearly always.
@@ -276,11 +276,11 @@ macro_rules! arithmetic {
                 <$number>::from_bits(a.to_bits().wrapping_sub(b.to_bits()))
             }
             #[inline(always)]
-            fn up(&mut self, a: $number, by: u8) -> $number {
+            fn shl(&mut self, a: $number, by: u8) -> $number {
                 <$number>::from_bits(a.to_bits() << by)
             }
             #[inline(always)]
-            fn down(&mut self, a: $number, by: u8) -> $number {
+            fn shr(&mut self, a: $number, by: u8) -> $number {
                 <$number>::from_bits(a.to_bits() >> by)
             }
             #[inline(always)]

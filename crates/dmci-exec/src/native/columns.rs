@@ -3,8 +3,8 @@
 //! With vectors of 512 bits, two vectors become any third by one instruction, whose pattern is a vector too. That is less
 //! work than to move pairs of numbers one by one, and results are stored by whole vectors.
 
-use super::encode::{Numbers, Vectors};
 use super::ir::{Action, Builder, NONE, Value};
+use super::vex::{Isa, Numbers};
 
 /// Which numbers of two vectors make a third: those of the first, and behind these those of the second.
 pub(super) type Pattern = [u8; 16];
@@ -16,11 +16,11 @@ const MOST_COLUMNS: usize = 4;
 const MOST_SINGLE_COLUMNS: usize = 8;
 
 /// How many numbers of a lane a list may have, so that code reads and writes it.
-pub(super) fn most_columns(vectors: Vectors, numbers: Numbers) -> usize {
-    match (numbers, vectors) {
+pub(super) fn most_columns(isa: Isa, numbers: Numbers) -> usize {
+    match (numbers, isa) {
         (Numbers::Double, _) => usize::MAX,
-        (_, Vectors::Whole) => MOST_SINGLE_COLUMNS,
-        (_, Vectors::Half) => 1,
+        (_, Isa::Avx512) => MOST_SINGLE_COLUMNS,
+        (_, Isa::Avx2) => 1,
     }
 }
 
@@ -32,7 +32,7 @@ fn in_turns(lanes: usize, run: usize, from: usize) -> Pattern {
 impl Builder {
     /// Whether lists with so many numbers for each lane are read and written by whole vectors.
     pub(super) fn has_columns(&self, stride: u32) -> bool {
-        self.vectors == Vectors::Whole && (self.lists == Numbers::Single || stride as usize <= MOST_COLUMNS)
+        self.isa == Isa::Avx512 && (self.lists == Numbers::Single || stride as usize <= MOST_COLUMNS)
     }
 
     fn merged(&mut self, a: Value, b: Value, pattern: Pattern) -> Value {
@@ -45,7 +45,7 @@ impl Builder {
     pub(super) fn load_columns(&mut self, list: u8, columns: usize, lane: u8) -> Vec<Value> {
         let part = |this: &mut Builder, part: usize| this.push(Action::LoadPart { list, part: part as u8, lane }, &[]);
         let parts: Vec<Value> = (0..columns).map(|k| part(self, k)).collect();
-        let lanes = self.lists.lanes(self.vectors);
+        let lanes = self.lists.lanes(self.isa);
         if columns == 4 {
             // Two columns for half of the lanes first.
             let half = lanes / 2;
@@ -64,7 +64,7 @@ impl Builder {
     /// Stores such vectors.
     pub(super) fn store_columns(&mut self, list: u8, values: &[Value], lane: u8) {
         let columns = values.len();
-        let lanes = self.lists.lanes(self.vectors);
+        let lanes = self.lists.lanes(self.isa);
         let parts: Vec<Value> = if columns == 4 {
             let by_run = |run: usize| [0, lanes / 2].map(|from| in_turns(lanes, run, from));
             let pairs = by_run(1).map(|half| [0, 2].map(|c| self.merged(values[c], values[c + 1], half)));
@@ -80,7 +80,7 @@ impl Builder {
 
     /// A vector of numbers of several vectors: for each, from which of them and which one.
     fn one_of_each(&mut self, vectors: &[Value], from: impl Fn(usize) -> (usize, usize)) -> Value {
-        let lanes = self.lists.lanes(self.vectors);
+        let lanes = self.lists.lanes(self.isa);
         let mut all = vectors[0];
         for (k, &next) in vectors.iter().enumerate().skip(1) {
             let pattern = std::array::from_fn(|i| match from(i) {

@@ -2,10 +2,8 @@
 
 use super::division::Ways;
 use super::emit::{Emitter, SPILLS_AT};
-use super::encode::{Numbers, Vectors};
-use super::entire::Entire;
-use super::flat::Flat;
-use super::inside::{Inside, Piece};
+use super::fused_body::{FusedBody, Piece};
+use super::fused_loops::FusedLoops;
 use super::ir::{Builder, Instruction, NONE, Value};
 use super::line::Lowering;
 use super::lists::Layout;
@@ -15,6 +13,8 @@ use super::reach::reaches;
 use super::rounds::{Rounds, RoundsCode};
 use super::run::FEW;
 use super::schedule::scheduled;
+use super::vex::{Isa, Numbers};
+use super::whole_loop::WholeLoop;
 use crate::plan::{LoopStep, Plan, RowRange, Slot, Step, TensorKind, TensorStep};
 use memmap2::{Mmap, MmapMut};
 use std::ops::Range;
@@ -66,17 +66,22 @@ impl Compiled {
     /// that instructions do not reach all of it.
     pub fn new(plan: &Plan, lanes: usize) -> Option<Compiled> {
         // Lanes that wait for others in a loop have rows outside of it.
-        let flat = Flat::of_loops(plan).filter(|flat| !flat.may_be_undone());
-        let leaf_rows = if plan.is_straight() || flat.is_some() { 0 } else { plan.slots };
+        let fused = FusedLoops::of_loops(plan).filter(|fused| !fused.may_be_undone());
+        let leaf_rows = if plan.is_straight() || fused.is_some() { 0 } else { plan.slots };
         let output_rows = leaf_rows + plan.leaves;
         let rows = [leaf_rows, output_rows, output_rows + plan.outputs];
-        Compiled::with_rows(plan, lanes, rows, None, (None, flat.as_ref()))
+        Compiled::with_rows(plan, lanes, rows, None, (None, fused.as_ref()))
     }
 
     /// Compiles a plan that is a straight line, but for loops inside, for leaves and results in lists.
-    pub(super) fn with_lists(plan: &Plan, flat: Option<&Flat>, layout: &Layout, lanes: usize) -> Option<Compiled> {
+    pub(super) fn with_lists(
+        plan: &Plan,
+        fused: Option<&FusedLoops>,
+        layout: &Layout,
+        lanes: usize,
+    ) -> Option<Compiled> {
         let rows = if layout.has_rows() { plan.leaves } else { 0 };
-        Compiled::with_rows(plan, lanes, [0, rows, rows], None, (Some(layout), flat))
+        Compiled::with_rows(plan, lanes, [0, rows, rows], None, (Some(layout), fused))
     }
 
     /// The body of a loop: all its rows are slots, and some of them are its results; one is for counts of rounds.
@@ -90,37 +95,37 @@ impl Compiled {
         lanes: usize,
         [leaf_rows, output_rows, rows]: [usize; 3],
         of_loop: Option<&LoopStep>,
-        (layout, flat): (Option<&Layout>, Option<&Flat>),
+        (layout, fused): (Option<&Layout>, Option<&FusedLoops>),
     ) -> Option<Compiled> {
         if !reaches(rows, 8 * width_for(lanes)) {
             return None;
         }
-        let outside = if flat.is_some() { &[][..] } else { &plan.loops };
+        let outside = if fused.is_some() { &[][..] } else { &plan.loops };
         let bodies = outside.iter().map(|l| Compiled::body(l, lanes)).collect::<Option<Vec<_>>>()?;
         let results = of_loop.map_or(&[][..], |step| &step.next);
-        let vectors = plan.native.vectors(lanes);
+        let isa = plan.native.isa(lanes);
         let rounds = of_loop.filter(|_| plan.is_straight()).and_then(Rounds::of);
-        let is_line = of_loop.is_none() && (plan.is_straight() || flat.is_some());
+        let is_line = of_loop.is_none() && (plan.is_straight() || fused.is_some());
         let numbers = match plan.single {
             false => Numbers::Double,
             // What is in lists of single precision fills vectors as it is.
             true if layout.is_some_and(|layout| layout.numbers == Numbers::Single) => Numbers::Single,
-            true if is_line && can_be_packed(plan, flat) && packing_pays(plan) => Numbers::Single,
+            true if is_line && can_be_packed(plan, fused) && packing_pays(plan) => Numbers::Single,
             true => Numbers::Short,
         };
         let sources = (layout, rounds.as_ref().zip(of_loop));
-        let lower = |ways: Ways| match flat {
-            Some(flat) => Lowered::of_flat(flat, [leaf_rows, output_rows], layout, (vectors, ways, numbers)),
-            None => Some(Lowered::new(plan, [leaf_rows, output_rows], results, sources, (vectors, ways, numbers))),
+        let lower = |ways: Ways| match fused {
+            Some(fused) => Lowered::of_fused(fused, [leaf_rows, output_rows], layout, (isa, ways, numbers)),
+            None => Some(Lowered::new(plan, [leaf_rows, output_rows], results, sources, (isa, ways, numbers))),
         };
         let mut lowered = lower(Ways::default())?;
         let ways = lowered.ways_of_divisions();
-        let repeats = rounds.is_some() || flat.is_some();
+        let repeats = rounds.is_some() || fused.is_some();
         if !repeats && !ways.are_divisions() {
             lowered = lower(ways)?;
         }
-        let guarded = match flat {
-            Some(flat) => flat.is_guarded(),
+        let guarded = match fused {
+            Some(fused) => fused.is_guarded(),
             None => plan.steps.iter().any(|step| matches!(step, Step::Guard { .. })),
         };
         let strides = layout.map_or(&[][..], |l| &l.strides);
@@ -128,7 +133,7 @@ impl Compiled {
         let choices: &[usize] = match lowered.length() {
             _ if lanes <= FEW => &[1],
             0..SHORT => &[2, 4],
-            SHORT..LONG if vectors == Vectors::Whole => &[1, 2, 4],
+            SHORT..LONG if isa == Isa::Avx512 => &[1, 2, 4],
             SHORT..LONG => &[1, 2],
             // Long code comes from far away: the less there is of it, the better, unless it is waited for.
             length if chain > length as f64 => &[1, 2],
@@ -163,7 +168,7 @@ impl Compiled {
             let how = (width_for(lanes), emitted.interleave, resident);
             emitted = lowered.emit(plan.single, strides, how, (rounds.as_ref(), false));
         }
-        let spill_bytes = SPILLS_AT + emitted.spills * vectors.bytes() * emitted.interleave;
+        let spill_bytes = SPILLS_AT + emitted.spills * isa.bytes() * emitted.interleave;
         if !reaches(emitted.bytes.len(), 1) || !reaches(spill_bytes, 1) {
             return None;
         }
@@ -182,8 +187,8 @@ impl Compiled {
             lanes,
             step: emitted.lanes * emitted.interleave,
             guarded,
-            may_be_undone: flat.is_some_and(Flat::may_be_undone),
-            remembered: flat.map_or(0, |flat| flat.remembered * vectors.bytes() * emitted.interleave / 8),
+            may_be_undone: fused.is_some_and(FusedLoops::may_be_undone),
+            remembered: fused.map_or(0, |fused| fused.remembered * isa.bytes() * emitted.interleave / 8),
             instructions: if repeats { usize::MAX } else { emitted.vectors },
             rounds: emitted.rounds,
             spill_bytes,
@@ -256,10 +261,10 @@ struct Lowered<'a> {
     round: Range<usize>,
     /// Where lanes stay in the loop, if they go on until all have left.
     stays: Option<Value>,
-    /// The entire loop, if there is code for that.
-    entire: Option<Entire<'a>>,
+    /// The whole loop as one function, if that is possible.
+    whole_loop: Option<WholeLoop<'a>>,
     /// All of it, if there are loops in it.
-    inside: Option<Inside>,
+    fused_body: Option<FusedBody>,
 }
 
 /// Code that is not yet in executable memory.
@@ -308,7 +313,7 @@ const PER_CYCLE: f64 = 3.0;
 const PER_CYCLE_DECODED: f64 = 2.0;
 const DECODED_CACHE: usize = 4000;
 
-/// Cycles for a vector, roughly: either instructions are waited for, or the longest chain of them.
+/// Estimated cycles for a vector: front-end bound by the number of instructions, or latency-bound by the longest chain.
 fn cost(emitted: &Emitted, chain: f64) -> f64 {
     let vectors = emitted.vectors as f64;
     let rate = if emitted.vectors > DECODED_CACHE { PER_CYCLE_DECODED } else { PER_CYCLE };
@@ -333,7 +338,7 @@ impl<'a> Lowered<'a> {
         rows: [usize; 2],
         results: &[RowRange],
         (layout, rounds): (Option<&'a Layout>, Option<(&Rounds<'a>, &'a LoopStep)>),
-        how: (Vectors, Ways, Numbers),
+        how: (Isa, Ways, Numbers),
     ) -> Lowered<'a> {
         let mut lowering = Lowering::new(plan.slots, exported(plan, results), rows, layout, how);
         let mut pieces = Vec::new();
@@ -359,25 +364,32 @@ impl<'a> Lowered<'a> {
         let mut stays = None;
         if let Some((rounds, steady)) = rounds.and_then(|(rounds, step)| Some((rounds, step.steady.as_ref()?))) {
             lowering.round(steady);
-            stays = if rounds.through { lowering.builder.keep_going(end, rounds) } else { None };
+            stays = if rounds.until_done { lowering.builder.keep_going(end, rounds) } else { None };
         }
         let round = end..lowering.builder.instructions.len();
-        let entire = rounds.and_then(|(rounds, step)| Entire::of(step, rounds, &mut lowering));
+        let whole_loop = rounds.and_then(|(rounds, step)| WholeLoop::of(step, rounds, &mut lowering));
         lowering.builder.forget();
-        Lowered { builder: lowering.builder, pieces, round, stays, entire, inside: None }
+        Lowered { builder: lowering.builder, pieces, round, stays, whole_loop, fused_body: None }
     }
 
     /// The same for a plan with loops in it.
-    fn of_flat(
-        flat: &'a Flat,
+    fn of_fused(
+        fused: &'a FusedLoops,
         rows: [usize; 2],
         layout: Option<&'a Layout>,
-        how: (Vectors, Ways, Numbers),
+        how: (Isa, Ways, Numbers),
     ) -> Option<Lowered<'a>> {
-        let mut lowering = Lowering::new(flat.slots, Vec::new(), rows, layout, how);
-        let inside = Some(Inside::of(flat, &mut lowering)?);
+        let mut lowering = Lowering::new(fused.slots, Vec::new(), rows, layout, how);
+        let fused_body = Some(FusedBody::of(fused, &mut lowering)?);
         lowering.builder.forget();
-        Some(Lowered { builder: lowering.builder, pieces: Vec::new(), round: 0..0, stays: None, entire: None, inside })
+        Some(Lowered {
+            builder: lowering.builder,
+            pieces: Vec::new(),
+            round: 0..0,
+            stays: None,
+            whole_loop: None,
+            fused_body,
+        })
     }
 
     /// The code, or of a loop only what tells how good it is.
@@ -397,15 +409,15 @@ impl<'a> Lowered<'a> {
         });
         let mut parts: Vec<Part> = parts.collect();
         let mut in_rounds = None;
-        if let Some(inside) = &self.inside {
-            let (at, vectors) = emitter.with_inside(inside, resident, tried);
+        if let Some(fused_body) = &self.fused_body {
+            let (at, vectors) = emitter.fused_body(fused_body, resident, tried);
             parts.push(Part::Code(at));
             in_rounds = Some(vectors);
         }
         let rounds = rounds.map(|rounds| {
             let mut code = emitter.rounds(self.round.clone(), rounds, self.stays, resident, tried);
-            let entire = self.entire.as_ref().filter(|_| !tried);
-            code.entire = entire.map(|entire| emitter.entire(entire, resident));
+            let whole_loop = self.whole_loop.as_ref().filter(|_| !tried);
+            code.whole_loop = whole_loop.map(|whole_loop| emitter.whole_loop(whole_loop, resident));
             in_rounds = Some(code.vectors);
             code
         });
@@ -421,14 +433,15 @@ impl<'a> Lowered<'a> {
 
     /// The same in an order for so many vectors beside each other in which few instructions wait.
     fn scheduled(&self, interleave: usize) -> Option<Lowered<'a>> {
-        let Builder { homes, vectors, .. } = &self.builder;
-        self.in_order(|instructions| Some(scheduled(instructions, homes, *vectors, interleave)))
+        let Builder { homes, isa, .. } = &self.builder;
+        self.in_order(|instructions| Some(scheduled(instructions, homes, *isa, interleave)))
     }
 
     fn in_order(&self, order: impl Fn(&[Instruction]) -> Option<Vec<Instruction>>) -> Option<Lowered<'a>> {
-        let entire = self.entire.iter().flat_map(|entire| [&entire.prelude, &entire.round]);
-        let inside = self.inside.iter().flat_map(|inside| inside.pieces.iter().filter_map(Piece::range));
-        let ranges = self.pieces.iter().map(|piece| &piece.1).chain([&self.round]).chain(entire).chain(inside);
+        let whole_loop = self.whole_loop.iter().flat_map(|whole_loop| [&whole_loop.prelude, &whole_loop.round]);
+        let fused_body =
+            self.fused_body.iter().flat_map(|fused_body| fused_body.pieces.iter().filter_map(Piece::range));
+        let ranges = self.pieces.iter().map(|piece| &piece.1).chain([&self.round]).chain(whole_loop).chain(fused_body);
         let of_piece = |range: &Range<usize>| order(&self.builder.instructions[range.clone()]);
         let orders: Vec<_> = ranges.filter_map(|range| Some((range.clone(), of_piece(range)?))).collect();
         if orders.is_empty() {
@@ -443,7 +456,7 @@ impl<'a> Lowered<'a> {
 
     /// How divisions are better done; only vectors of 512 bits have what it takes to multiply.
     fn ways_of_divisions(&self) -> Ways {
-        if self.builder.vectors == Vectors::Half {
+        if self.builder.isa == Isa::Avx2 {
             return Ways::default();
         }
         let divisions = &self.builder.divisions;
@@ -452,13 +465,13 @@ impl<'a> Lowered<'a> {
 
     /// Lanes of a vector.
     fn lanes(&self) -> usize {
-        self.builder.vectors.lanes() * if self.builder.packed { 2 } else { 1 }
+        self.builder.isa.lanes() * if self.builder.packed { 2 } else { 1 }
     }
 
     /// Instructions that are run again and again.
     fn of_interest(&self) -> Vec<Range<usize>> {
         let all = if self.round.is_empty() { 0..self.builder.instructions.len() } else { self.round.clone() };
-        self.inside.as_ref().map_or(Vec::from([all]), |inside| inside.rounds().cloned().collect())
+        self.fused_body.as_ref().map_or(Vec::from([all]), |fused_body| fused_body.rounds().cloned().collect())
     }
 
     /// How many these are.

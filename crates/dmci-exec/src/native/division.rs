@@ -20,18 +20,18 @@
 //!
 //! Sizes are such that nothing overflows and no remainder loses digits; anything else is divided too.
 
-use super::encode::{Opcode, plain};
 use super::ir::{Action, Builder, DIVIDE, TEST_BITS, Value};
+use super::vex::{Opcode, plain};
 use dmci_ops::arith::Arith;
 use rustc_hash::FxHashMap;
 use std::arch::x86_64::__cpuid;
 use std::sync::LazyLock;
 
 /// The reciprocal, to fourteen digits.
-const NEARLY_INVERSE: Opcode = Opcode { map: 2, wide: true, ..plain(0x4C) };
+const NEARLY_INVERSE: Opcode = Opcode { map: 2, w: true, ..plain(0x4C) };
 
 /// Which of two sizes is larger, or smaller.
-const SIZES: Opcode = Opcode { map: 3, wide: true, ..plain(0x50) };
+const SIZES: Opcode = Opcode { map: 3, w: true, ..plain(0x50) };
 const LARGER: u8 = 0b1011;
 const SMALLER: u8 = 0b1010;
 

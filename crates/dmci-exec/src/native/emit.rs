@@ -1,11 +1,11 @@
 //! Instructions as bytes, with the registers that their values have.
 
-use super::again::Again;
-use super::cold::Cold;
-use super::encode::*;
-use super::extended::{LOAD_MASK, MERGE, STORE_MASK};
+use super::evex::{LOAD_MASK, MERGE, STORE_MASK};
 use super::ir::{Action, Builder, FLIP, Home, Instruction, NONE, Value};
 use super::masks::Masks;
+use super::remat::Remat;
+use super::slow_path::SlowPath;
+use super::vex::*;
 use crate::plan::Slot;
 use dmci_ops::MAX_ARITY;
 use std::ops::Range;
@@ -46,11 +46,11 @@ pub(super) struct Emitter<'a> {
     pub(super) masks: Masks,
     /// The next use of each value.
     pub(super) next: Vec<u32>,
-    pub(super) again: Again,
+    pub(super) remat: Remat,
     pub(super) free_spills: Vec<u32>,
     pub(super) spills: u32,
-    pub(super) cold: Vec<(usize, usize, Cold)>,
-    pub(super) wide: Vectors,
+    pub(super) slow_paths: Vec<(usize, usize, SlowPath)>,
+    pub(super) isa: Isa,
     /// Lanes of a vector.
     pub(super) lanes: usize,
     /// Numbers that a lane has in each list.
@@ -72,16 +72,16 @@ pub(super) struct Emitter<'a> {
 
 impl<'a> Emitter<'a> {
     pub fn new(builder: &'a Builder, strides: &'a [u32], interleave: usize, row_bytes: usize, single: bool) -> Self {
-        let wide = builder.vectors;
-        let mut code = Code { wide, ..Code::default() };
+        let isa = builder.isa;
+        let mut code = Code { isa, ..Code::default() };
         for bits in &builder.constants {
-            (0..wide.constant_bytes() / 8).for_each(|_| code.raw(&bits.to_le_bytes()));
+            (0..isa.constant_bytes() / 8).for_each(|_| code.raw(&bits.to_le_bytes()));
         }
-        let patterns = code.position().next_multiple_of(wide.bytes());
+        let patterns = code.position().next_multiple_of(isa.bytes());
         if !builder.patterns.is_empty() {
             code.bytes.resize(patterns, 0);
         }
-        for number in builder.patterns.iter().flat_map(|(pattern, _)| &pattern[..builder.lists.lanes(wide)]) {
+        for number in builder.patterns.iter().flat_map(|(pattern, _)| &pattern[..builder.lists.lanes(isa)]) {
             code.raw(&u64::from(*number).to_le_bytes()[..builder.lists.bytes()]);
         }
         let values = builder.homes.len();
@@ -97,12 +97,12 @@ impl<'a> Emitter<'a> {
             free: 0,
             masks: Masks::new(values),
             next: vec![NO_USE; values],
-            again: Again::new(builder),
+            remat: Remat::new(builder),
             free_spills: Vec::new(),
             spills: 0,
-            cold: Vec::new(),
-            wide,
-            lanes: wide.lanes() * if builder.packed { 2 } else { 1 },
+            slow_paths: Vec::new(),
+            isa,
+            lanes: isa.lanes() * if builder.packed { 2 } else { 1 },
             strides,
             patterns: patterns as u32,
             past: Vec::new(),
@@ -124,10 +124,10 @@ impl<'a> Emitter<'a> {
     /// Saves all registers, or loads them.
     fn all_registers(&mut self, op: Opcode, on_masks: Opcode) {
         let at = |offset: usize| Place::Memory { base: RBP, offset: offset as i32 };
-        for r in 0..self.wide.registers() {
-            self.code.vector(op, r as u8, 0, at(r * self.wide.bytes()), None);
+        for r in 0..self.isa.registers() {
+            self.code.vector(op, r as u8, 0, at(r * self.isa.bytes()), None);
         }
-        if self.wide == Vectors::Whole {
+        if self.isa == Isa::Avx512 {
             (1..8).for_each(|k| self.code.masks(on_masks, k, None, at(MASKS_AT + 8 * k as usize)));
         }
     }
@@ -150,7 +150,7 @@ impl<'a> Emitter<'a> {
 
     /// What guards look at.
     pub(super) fn numbers(&self) -> Numbers {
-        if self.lanes > self.wide.lanes() { Numbers::Single } else { Numbers::Double }
+        if self.lanes > self.isa.lanes() { Numbers::Single } else { Numbers::Double }
     }
 
     /// A function that does something for one group of lanes after the other; where it begins.
@@ -170,16 +170,16 @@ impl<'a> Emitter<'a> {
         self.code.land(self.code.position() - 4, top);
         self.code.raw(&[0xC5, 0xF8, 0x77, 0x48, 0x83, 0xC4, 8]);
         self.code.raw(&[0x41, 0x5F, 0x41, 0x5E, 0x41, 0x5D, 0x41, 0x5C, 0x5D, 0x5B, 0xC3]);
-        self.cold_code();
+        self.emit_slow_paths();
         start
     }
 
     pub(super) fn straight_line(&mut self, instructions: &[Instruction]) {
         self.free = self.all_groups();
         self.held = [NONE; 32];
-        self.again.allowed = self.wide == Vectors::Whole;
+        self.remat.allowed = self.isa == Isa::Avx512;
         self.line(instructions, &[]);
-        self.again.allowed = false;
+        self.remat.allowed = false;
         self.forget_line(instructions, &[]);
     }
 
@@ -190,7 +190,7 @@ impl<'a> Emitter<'a> {
 
     /// Groups of registers, one for each vector that is worked on together.
     pub(super) fn groups(&self) -> usize {
-        self.wide.registers() / self.interleave
+        self.isa.registers() / self.interleave
     }
 
     /// Instructions, with what is in registers before them; some values are still needed behind them.
@@ -201,7 +201,7 @@ impl<'a> Emitter<'a> {
         let mut needed = vec![true; instructions.len()];
         for v in needed_after {
             self.next[v.0 as usize] = instructions.len() as u32;
-            self.again.last[v.0 as usize] = instructions.len() as u32;
+            self.remat.last[v.0 as usize] = instructions.len() as u32;
         }
         for (i, instruction) in instructions.iter().enumerate().rev() {
             let result = instruction.result;
@@ -212,7 +212,7 @@ impl<'a> Emitter<'a> {
             for (k, v) in instruction.operands.iter().enumerate().filter(|(_, v)| **v != NONE) {
                 later[i][k] = self.next[v.0 as usize];
                 if later[i][k] == NO_USE {
-                    self.again.last[v.0 as usize] = i as u32;
+                    self.remat.last[v.0 as usize] = i as u32;
                 }
             }
             for v in instruction.operands.iter().filter(|v| **v != NONE) {
@@ -223,9 +223,9 @@ impl<'a> Emitter<'a> {
             for (k, v) in instruction.operands.iter().enumerate().filter(|(_, v)| **v != NONE) {
                 self.next[v.0 as usize] = later[i][k];
             }
-            self.make_operands_again(instruction);
+            self.rematerialise_operands(instruction);
             self.instruction(instruction);
-            self.again.note(instruction.action);
+            self.remat.note(instruction.action);
             // Only now: nothing may go to memory that this instruction has read.
             for v in instruction.operands.iter().filter(|v| **v != NONE) {
                 self.forget_if_dead(*v);
@@ -339,9 +339,9 @@ impl<'a> Emitter<'a> {
                     let (r, lane) = (self.register(group, copy), self.lanes * copy + lane as usize);
                     let lowest = self.in_list(list, lane, at);
                     self.code.quarter(LOAD, r, lowest);
-                    for k in 1..self.wide.lanes() / 2 {
+                    for k in 1..self.isa.lanes() / 2 {
                         let from = self.in_list(list, lane + 2 * k, at);
-                        self.code.vector(self.wide.insert_pair(), r, r, from, Some(k as u8));
+                        self.code.vector(self.isa.insert_pair(), r, r, from, Some(k as u8));
                     }
                 }
             }
@@ -382,9 +382,9 @@ impl<'a> Emitter<'a> {
                     let (r, lane) = (number(self.place(a, copy)), self.lanes * copy + lane as usize);
                     let lowest = self.in_list(list, lane, at);
                     self.code.quarter(STORE, r, lowest);
-                    for k in 1..self.wide.lanes() / 2 {
+                    for k in 1..self.isa.lanes() / 2 {
                         let to = self.in_list(list, lane + 2 * k, at);
-                        self.code.vector(self.wide.extract_pair(), r, 0, to, Some(k as u8));
+                        self.code.vector(self.isa.extract_pair(), r, 0, to, Some(k as u8));
                     }
                 }
             }
@@ -395,7 +395,7 @@ impl<'a> Emitter<'a> {
                 self.mask_bits(mask, 0);
                 self.code.compare_rax(0);
                 let jump = self.code.jump_unless_equal();
-                self.cold.push((jump, self.code.position(), Cold::Canonical { first }));
+                self.slow_paths.push((jump, self.code.position(), SlowPath::Canonical { first }));
             }
             Action::Guard { outcome, index } => {
                 self.list = None;
@@ -405,16 +405,16 @@ impl<'a> Emitter<'a> {
                     self.test_bits(&test, copy);
                     self.code.compare_rax(if outcome { all_set } else { 0 });
                     let jump = self.code.jump_unless_equal();
-                    self.cold.push((jump, self.code.position(), Cold::Guard { copy, outcome, index }));
+                    self.slow_paths.push((jump, self.code.position(), SlowPath::Guard { copy, outcome, index }));
                 }
             }
             Action::Usual { slow, numbers } => {
                 self.list = None;
-                self.usual(d, all, numbers, |result, x, y| Cold::Usual { result, x, y, slow, numbers });
+                self.usual(d, all, numbers, |result, x, y| SlowPath::Usual { result, x, y, slow, numbers });
             }
             Action::Quotient => {
                 self.list = None;
-                self.usual(d, all, Numbers::Double, |result, x, y| Cold::Divide { result, x, y });
+                self.usual(d, all, Numbers::Double, |result, x, y| SlowPath::Divide { result, x, y });
             }
             Action::Call(op) => {
                 self.list = None;
@@ -440,7 +440,7 @@ impl<'a> Emitter<'a> {
 
     /// A vector of a list, from a lane on.
     fn part(&mut self, list: u8, part: u8, lane: usize) -> Place {
-        self.in_list(list, lane, part as u32 * self.builder.lists.lanes(self.wide) as u32)
+        self.in_list(list, lane, part as u32 * self.builder.lists.lanes(self.isa) as u32)
     }
 
     pub(super) fn places(&self, v: Value) -> [Place; 4] {
@@ -495,13 +495,13 @@ impl<'a> Emitter<'a> {
 
     /// Brings a mask to where its bits can be looked at.
     pub(super) fn test(&mut self, m: Value, numbers: Numbers, operands: &[Value]) -> Test {
-        match self.wide {
-            Vectors::Half => {
+        match self.isa {
+            Isa::Avx2 => {
                 self.bring(m, operands);
                 let op = Opcode { prefix: !numbers.are_single() as u8, short: numbers == Numbers::Short, ..SIGN_BITS };
                 Test::Signs(op, self.places(m))
             }
-            Vectors::Whole => Test::Mask(self.bring_mask(m, numbers, operands)),
+            Isa::Avx512 => Test::Mask(self.bring_mask(m, numbers, operands)),
         }
     }
 
@@ -537,11 +537,11 @@ impl<'a> Emitter<'a> {
         group
     }
 
-    fn usual(&mut self, d: Value, all: [Value; 4], numbers: Numbers, cold: impl Fn(u8, Place, Place) -> Cold) {
+    fn usual(&mut self, d: Value, all: [Value; 4], numbers: Numbers, path: impl Fn(u8, Place, Place) -> SlowPath) {
         let [fast, m, x, y] = all;
         self.bring(fast, &all);
         let test = self.test(m, numbers, &all);
-        let lanes = numbers.lanes(self.wide);
+        let lanes = numbers.lanes(self.isa);
         let [from, xs, ys] = [fast, x, y].map(|v| self.places(v));
         let group = if self.makes_room(fast) && x != fast && y != fast {
             self.replaced(fast, d)
@@ -552,8 +552,8 @@ impl<'a> Emitter<'a> {
             self.test_bits(&test, copy);
             self.code.compare_rax((1 << lanes) - 1);
             let jump = self.code.jump_unless_equal();
-            let cold = cold(self.register(group, copy), xs[copy], ys[copy]);
-            self.cold.push((jump, self.code.position(), cold));
+            let path = path(self.register(group, copy), xs[copy], ys[copy]);
+            self.slow_paths.push((jump, self.code.position(), path));
         }
     }
 }

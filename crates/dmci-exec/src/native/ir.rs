@@ -3,7 +3,7 @@
 
 use super::columns::Pattern;
 use super::division::{Division, Inverse, Ways};
-use super::encode::{LOAD, Numbers, Opcode, Vectors, plain};
+use super::vex::{Isa, LOAD, Numbers, Opcode, plain};
 use dmci_ops::Op;
 use dmci_ops::arith::{Arith, SIGN, Slow};
 use rustc_hash::FxHashMap;
@@ -19,11 +19,11 @@ pub(super) const NONE: Value = Value(u32::MAX);
 pub(super) enum Action {
     /// Two operands; whether they may be exchanged.
     Binary(Opcode, bool),
-    /// Two operands and a byte.
+    /// Two operands and imm8.
     WithByte(Opcode, u8),
-    /// One operand and a byte, or none.
+    /// One operand, and imm8 or none.
     Unary(Opcode, Option<u8>),
-    /// The bits moved: the opcode, a part of it that stands elsewhere, and how far.
+    /// A shift by a constant: the opcode, its extension in ModRM.reg, and imm8.
     Shift(Opcode, u8, u8),
     /// The second operand where the first is set, else the third.
     Blend(Opcode),
@@ -111,8 +111,8 @@ pub(super) enum Home {
     Pattern(u32),
     Row(u32),
     Spill(u32),
-    /// It is made again from its operands.
-    Again,
+    /// It is recomputed from its operands.
+    Remat,
 }
 
 /// Rows from this one on are there for one group of lanes at a time, in front of spilled values; those before them, from
@@ -131,8 +131,8 @@ pub(super) struct Builder {
     by_bits: FxHashMap<u64, Value>,
     /// Equal instructions are made once, as parts of different kernels often are.
     pub merging: bool,
-    /// What a value is.
-    pub vectors: Vectors,
+    /// The instruction set that values are vectors of.
+    pub isa: Isa,
     /// What lists hold.
     pub lists: Numbers,
     /// Values are numbers of single precision, for now.
@@ -153,9 +153,8 @@ pub(super) struct Builder {
 
 /// What makes two instructions equal, besides operands; `None` if they must not be merged.
 fn key(action: Action) -> Option<u64> {
-    let of = |op: Opcode| {
-        u64::from_le_bytes([op.map, op.prefix, op.wide as u8 | (op.short as u8) << 1, op.code, 0, 0, 0, 0])
-    };
+    let of =
+        |op: Opcode| u64::from_le_bytes([op.map, op.prefix, op.w as u8 | (op.short as u8) << 1, op.code, 0, 0, 0, 0]);
     Some(match action {
         Action::Binary(op, _) => of(op) | 1 << 32,
         Action::WithByte(op, byte) => of(op) | 2 << 32 | (byte as u64) << 40,
@@ -170,7 +169,7 @@ fn key(action: Action) -> Option<u64> {
 }
 
 const fn map2(code: u8) -> Opcode {
-    Opcode { map: 2, wide: true, ..plain(code) }
+    Opcode { map: 2, w: true, ..plain(code) }
 }
 
 const fn map3(code: u8) -> Opcode {
@@ -224,9 +223,9 @@ pub(super) const UP: u8 = 10;
 pub(super) const TO_ZERO: u8 = 11;
 
 impl Builder {
-    pub fn new(vectors: Vectors, ways: Ways, numbers: Numbers, lists: Numbers) -> Builder {
+    pub fn new(isa: Isa, ways: Ways, numbers: Numbers, lists: Numbers) -> Builder {
         let (packed, short) = (numbers == Numbers::Single, numbers == Numbers::Short);
-        Builder { vectors, ways, lists, packed, short, ..Builder::default() }
+        Builder { isa, ways, lists, packed, short, ..Builder::default() }
     }
 
     /// What values are now.
@@ -469,10 +468,10 @@ impl Arith for Builder {
     fn int_sub(&mut self, a: Value, b: Value) -> Value {
         self.push(Action::Binary(self.on_bits([0xFB, HALF_SUB]), false), &[a, b])
     }
-    fn up(&mut self, a: Value, by: u8) -> Value {
+    fn shl(&mut self, a: Value, by: u8) -> Value {
         self.shifted(6, by, a)
     }
-    fn down(&mut self, a: Value, by: u8) -> Value {
+    fn shr(&mut self, a: Value, by: u8) -> Value {
         self.shifted(2, by, a)
     }
     fn lt(&mut self, a: Value, b: Value) -> Value {
@@ -500,9 +499,9 @@ impl Arith for Builder {
         self.push(Action::Usual { slow, numbers: self.numbers() }, &[fast, m, x, y])
     }
     fn select_odd(&mut self, s: Value, top: u8, a: Value, b: Value) -> Value {
-        let mask = match self.vectors {
-            Vectors::Half => self.up(s, top),
-            Vectors::Whole => {
+        let mask = match self.isa {
+            Isa::Avx2 => self.shl(s, top),
+            Isa::Avx512 => {
                 let lowest = self.table(if self.packed { 1 << 32 | 1 } else { 1 });
                 self.push(Action::Binary(self.numbers().sized(TEST_BITS), true), &[s, lowest])
             }
@@ -510,17 +509,17 @@ impl Arith for Builder {
         self.blend(mask, a, b)
     }
     fn flipped(&mut self, s: Value, top: u8, a: Value) -> Value {
-        if self.vectors == Vectors::Half {
-            let high = self.down(s, 1);
-            let flip = self.up(high, top);
+        if self.isa == Isa::Avx2 {
+            let high = self.shr(s, 1);
+            let flip = self.shl(high, top);
             return self.xor(a, flip);
         }
-        let (moved, sign) = (self.up(s, top - 1), self.bits(SIGN));
+        let (moved, sign) = (self.shl(s, top - 1), self.bits(SIGN));
         let op = Opcode { short: self.packed && self.short, ..BY_TABLE };
         self.push(Action::Flip(op), &[a, moved, sign])
     }
     fn scaled_at_once(&mut self, p: Value, n: Value) -> Option<Value> {
         let scale = Action::Binary(self.numbers().sized(SCALE), false);
-        (self.vectors == Vectors::Whole).then(|| self.push(scale, &[p, n]))
+        (self.isa == Isa::Avx512).then(|| self.push(scale, &[p, n]))
     }
 }

@@ -1,10 +1,10 @@
 //! Straight lines of steps as instructions.
 
 use super::division::Ways;
-use super::encode::{Numbers, Vectors};
 use super::ir::{Action, Builder, NONE, Value};
 use super::lists::{Layout, Spot};
 use super::lower::{Form, Formed};
+use super::vex::{Isa, Numbers};
 use crate::loops::{Steady, ends};
 use crate::plan::{Slot, Step};
 use dmci_ops::Op;
@@ -45,11 +45,11 @@ impl<'a> Lowering<'a> {
         exported: Vec<bool>,
         [leaf_rows, output_rows]: [usize; 2],
         layout: Option<&'a Layout>,
-        (vectors, ways, numbers): (Vectors, Ways, Numbers),
+        (isa, ways, numbers): (Isa, Ways, Numbers),
     ) -> Self {
         let lists = layout.map_or(Numbers::Double, |layout| layout.numbers);
         Lowering {
-            builder: Builder::new(vectors, ways, numbers, lists),
+            builder: Builder::new(isa, ways, numbers, lists),
             values: vec![(0, Formed::new(NONE, Form::Bits)); slots],
             line: 1,
             rows_change: exported.contains(&true),
@@ -133,7 +133,7 @@ impl<'a> Lowering<'a> {
 
     /// The first lanes of the halves of a vector of single precision.
     fn halves(&self) -> [u8; 2] {
-        [0, self.builder.vectors.lanes() as u8]
+        [0, self.builder.isa.lanes() as u8]
     }
 
     /// Loads a leaf for a vector of what lists hold, from one lane of the group on.
@@ -214,7 +214,7 @@ impl<'a> Lowering<'a> {
         let is_number = |x: &Formed| self.builder.constant(x.value).is_some_and(|x| !x.is_nan());
         let reals: Vec<Formed> = results.iter().filter(|x| !is_number(x)).copied().collect();
         let is_real = |x: &Formed| matches!(x.form, Form::Real | Form::Negated);
-        if self.builder.vectors == Vectors::Half || !reals.iter().all(is_real) {
+        if self.builder.isa == Isa::Avx2 || !reals.iter().all(is_real) {
             return None;
         }
         let (first, others) = reals.split_first()?;

@@ -7,12 +7,12 @@
 use super::columns::most_columns;
 use super::compile::{Compiled, Part};
 use super::emit::{LISTS_AT, MOST_LISTS, UNDONE_AT};
-use super::encode::Numbers;
-use super::flat::Flat;
+use super::fused_loops::FusedLoops;
+use super::nontemporal;
 use super::packed::can_be_packed;
 use super::reach::reaches_lanes;
 use super::run::NativeSpace;
-use super::stream;
+use super::vex::Numbers;
 use crate::block::{Leaves, List, STAYED, Which, Workspace, note_left};
 use crate::number::Number;
 use crate::plan::Plan;
@@ -59,14 +59,19 @@ pub(super) struct Layout {
 
 impl Layout {
     /// The layout of these leaves and this target; none if no code can be made for it.
-    fn of<L: Leaves>(plan: &Plan, flat: Option<&Flat>, leaves: &L, target: &Target<'_, L::Number>) -> Option<Layout> {
+    fn of<L: Leaves>(
+        plan: &Plan,
+        fused: Option<&FusedLoops>,
+        leaves: &L,
+        target: &Target<'_, L::Number>,
+    ) -> Option<Layout> {
         let numbers = if L::Number::SINGLE { Numbers::Single } else { Numbers::Double };
         // Numbers of single precision are read as they are: nothing but these may be in vectors.
-        let has_other_loops = flat.is_none() && !plan.is_straight();
-        if has_other_loops || L::Number::SINGLE && !can_be_packed(plan, flat) {
+        let has_other_loops = fused.is_none() && !plan.is_straight();
+        if has_other_loops || L::Number::SINGLE && !can_be_packed(plan, fused) {
             return None;
         }
-        let most_columns = most_columns(plan.native.vectors(BLOCK), numbers);
+        let most_columns = most_columns(plan.native.isa(BLOCK), numbers);
         let mut lists: Vec<List<'_, L::Number>> = Vec::new();
         let widths = target.widths().into_iter().filter(|w| *w > 0);
         let fits = |stride: usize| stride <= most_columns && reaches_lanes(stride);
@@ -181,10 +186,10 @@ impl Plan {
         lists: &mut Lists<'l, L::Number>,
     ) -> Option<&Direct> {
         let make = || {
-            let flat = Flat::of_loops(self);
-            let layout = Layout::of(self, flat.as_ref(), leaves, target)?;
+            let fused = FusedLoops::of_loops(self);
+            let layout = Layout::of(self, fused.as_ref(), leaves, target)?;
             let lanes = if layout.has_rows() { BLOCK } else { BLOCK_WITHOUT_ROWS };
-            let code = Compiled::with_lists(self, flat.as_ref(), &layout, lanes)?;
+            let code = Compiled::with_lists(self, fused.as_ref(), &layout, lanes)?;
             Some(Direct { layout, code, given_up: AtomicBool::new(false) })
         };
         let made = &self.native.direct[L::Number::SINGLE as usize];
@@ -223,8 +228,8 @@ impl Plan {
         };
         // To do a lane twice changes nothing. Only rounds of a loop might see that it has left.
         let overlaps = !code.guarded || self.loops.is_empty();
-        let streams = stream::pays::<L::Number>(layout, code, lists[0].len());
-        let block = if streams { stream::COLLECTED } else { code.lanes };
+        let streams = nontemporal::pays::<L::Number>(layout, code, lists[0].len());
+        let block = if streams { nontemporal::COLLECTED } else { code.lanes };
         let (mut next, mut undone) = (0, Vec::new());
         while next < lanes {
             let start = next;
@@ -253,7 +258,7 @@ impl Plan {
                 let begins = sources.clone().map(|(list, _)| list.as_ptr() as u64);
                 let table = &mut spills[LISTS_AT / 8..][..MOST_LISTS];
                 if streams {
-                    let collected = stream::room::<L::Number>(collected, layout, whole);
+                    let collected = nontemporal::room::<L::Number>(collected, layout, whole);
                     let mut rest = &mut *collected;
                     let ends = layout.widths.iter().filter(|width| **width > 0).map(|width| {
                         let (part, others) = std::mem::take(&mut rest).split_at_mut(whole * width);
@@ -263,7 +268,7 @@ impl Plan {
                     table.iter_mut().zip(begins.chain(ends)).for_each(|(word, at)| *word = at);
                     // SAFETY: lists were cut to these lanes, and so was the room for results; states have memory.
                     unsafe { run(code, rows, 0, whole, marks, spills) };
-                    stream::write(collected, target, start, whole);
+                    nontemporal::write(collected, target, start, whole);
                 } else {
                     let ends = target.lists_from(start, whole).map(|list| list.as_mut_ptr() as u64);
                     table.iter_mut().zip(begins.chain(ends)).for_each(|(word, at)| *word = at);
@@ -317,7 +322,7 @@ impl Plan {
             }
         }
         if streams {
-            stream::finish();
+            nontemporal::finish();
         }
         if let Some(code) = with_rows.filter(|_| !undone.is_empty()) {
             direct.note_undone(undone.iter().map(|block| block.len()).sum(), lanes);

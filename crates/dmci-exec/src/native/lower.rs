@@ -54,7 +54,7 @@ impl Builder {
         }
         match x.form {
             Form::Bits => x.value,
-            Form::Mask => self.down(x.value, 63),
+            Form::Mask => self.shr(x.value, 63),
             Form::Negated => {
                 let real = self.upright(x);
                 self.exact_bits(real)
@@ -329,10 +329,10 @@ impl Builder {
             Op::IntSub => self.int_sub(a, b),
             Op::IntMul => {
                 let low = self.half_product(a, b);
-                let (a_high, b_high) = (self.down(a, 32), self.down(b, 32));
+                let (a_high, b_high) = (self.shr(a, 32), self.shr(b, 32));
                 let (one, other) = (self.half_product(a_high, b), self.half_product(a, b_high));
                 let cross = self.int_add(one, other);
-                let cross = self.up(cross, 32);
+                let cross = self.shl(cross, 32);
                 self.int_add(low, cross)
             }
             Op::IntMin => {
@@ -366,7 +366,7 @@ impl Builder {
                 let low_base = self.bits(0x4330_0000_0000_0000);
                 let low = self.and(a, mask);
                 let low = self.or(low, low_base);
-                let high = self.down(a, 32);
+                let high = self.shr(a, 32);
                 let high_base = self.bits(0x4530_0000_8000_0000);
                 let high = self.xor(high, high_base);
                 let bases = self.bits(0x4530_0000_8010_0000);

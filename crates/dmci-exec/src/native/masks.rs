@@ -5,10 +5,10 @@
 //! can become the mask of its signs.
 
 use super::emit::{Emitter, NO_GROUP, number};
-use super::encode::*;
-use super::extended::{CHOOSE, COLLECT, EXPAND, MASK_BITS, Masked};
+use super::evex::{CHOOSE, COLLECT, EXPAND, MASK_BITS, Masked};
 use super::ir::{AND, AND_NOT, Action, COMPARE, Home, Instruction, NONE, OR, UNORDERED, Value, XOR, compares_bits};
 use super::packed::WIDEN_MASK;
+use super::vex::*;
 
 /// What is in mask registers. The first of them stands for no mask and is not used.
 pub(super) struct Masks {
@@ -70,7 +70,7 @@ fn on_masks(op: Opcode) -> Option<Opcode> {
 
 /// What an instruction that has forms for both precisions is about: in the first map they differ by the prefix.
 fn numbers_of(op: Opcode) -> Numbers {
-    match (if op.map == 1 { op.prefix == 1 } else { op.wide }, op.short) {
+    match (if op.map == 1 { op.prefix == 1 } else { op.w }, op.short) {
         (false, true) => Numbers::Short,
         (false, false) => Numbers::Single,
         _ => Numbers::Double,
@@ -83,7 +83,7 @@ const MOVE: u8 = 0x90;
 impl Emitter<'_> {
     /// Does an instruction if it makes or takes masks; otherwise all its operands are vectors afterwards.
     pub(super) fn masked(&mut self, instruction: &Instruction) -> bool {
-        if self.wide == Vectors::Half {
+        if self.isa == Isa::Avx2 {
             return false;
         }
         let all = instruction.operands;
@@ -98,7 +98,7 @@ impl Emitter<'_> {
             Action::Unary(WIDEN_MASK, _) if self.masks.is_of_half(a) => self.same_mask(d, a),
             Action::Blend(op) => {
                 // The code for single precision is even.
-                let numbers = numbers_of(Opcode { wide: op.code & 1 == 1, ..op });
+                let numbers = numbers_of(Opcode { w: op.code & 1 == 1, ..op });
                 let mask = self.bring_mask(a, numbers, &all);
                 self.expand(b, &all);
                 self.expand(c, &all);
@@ -109,7 +109,7 @@ impl Emitter<'_> {
                     let op = numbers.sized(CHOOSE);
                     let masked = Masked { by: self.mask_register(mask, copy), zero: false };
                     let registers = (self.register(group, copy), number(other[copy]));
-                    self.code.whole(op, masked, registers, set[copy], None);
+                    self.code.evex(op, masked, registers, set[copy], None);
                 }
             }
             _ => {
@@ -215,7 +215,7 @@ impl Emitter<'_> {
         let group = self.result(d, &all);
         for copy in 0..self.interleave {
             let masked = Masked { by: masks[copy], zero: true };
-            self.code.whole(load, masked, (self.register(group, copy), 0), from[copy], None);
+            self.code.evex(load, masked, (self.register(group, copy), 0), from[copy], None);
         }
     }
 

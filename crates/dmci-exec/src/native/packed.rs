@@ -5,10 +5,10 @@
 //! kernels of their own in single precision. For the others, which are those in double precision, rounded, both halves
 //! of a vector are made vectors of double precision for as long as it takes.
 
-use super::encode::{INSERT_UPPER, Opcode, plain};
-use super::flat::{Flat, FlatPart, FlatRounds, Past};
+use super::fused_loops::{FusedLoops, FusedPart, FusedRounds, Past};
 use super::ir::{Action, Builder, Value};
 use super::lower::{Formed, has_kernel};
+use super::vex::{INSERT_UPPER, Opcode, plain};
 use crate::plan::{Plan, Slot, Step};
 use dmci_ops::{Op, Type};
 use std::ops::Range;
@@ -70,15 +70,15 @@ pub(super) fn is_simple(op: Op) -> bool {
 
 /// Whether a plan can be run with twice the lanes to a vector: everything in it is a real of single precision, or
 /// the outcome of a comparison.
-pub(super) fn can_be_packed(plan: &Plan, flat: Option<&Flat>) -> bool {
-    let mut types = Types(vec![Type::Int; flat.map_or(plan.slots, |flat| flat.slots)]);
+pub(super) fn can_be_packed(plan: &Plan, fused: Option<&FusedLoops>) -> bool {
+    let mut types = Types(vec![Type::Int; fused.map_or(plan.slots, |fused| fused.slots)]);
     plan.single
-        && match flat {
+        && match fused {
             None => plan.steps.iter().all(|step| types.pack(step)),
-            Some(flat) => flat.parts.iter().all(|part| match part {
-                FlatPart::Line(steps) => steps.iter().all(|step| types.pack(step)),
-                FlatPart::Recall { past, .. } => types.recall(past),
-                FlatPart::Rounds(rounds) => types.pack_rounds(rounds),
+            Some(fused) => fused.parts.iter().all(|part| match part {
+                FusedPart::Line(steps) => steps.iter().all(|step| types.pack(step)),
+                FusedPart::Recall { past, .. } => types.recall(past),
+                FusedPart::Rounds(rounds) => types.pack_rounds(rounds),
             }),
         }
 }
@@ -119,7 +119,7 @@ impl Types {
     }
 
     /// Whether all states of rounds are reals, and stay so.
-    fn pack_rounds(&mut self, rounds: &FlatRounds) -> bool {
+    fn pack_rounds(&mut self, rounds: &FusedRounds) -> bool {
         let is_real = |types: &Types, slot: Slot| types.0[slot as usize] == Type::Real;
         rounds.next.iter().all(|next| rounds.reals.contains(&next.1) && is_real(self, next.1))
             && self.recall(&rounds.past)

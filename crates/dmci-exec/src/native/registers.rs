@@ -6,8 +6,8 @@
 //! registers only where it has to be.
 
 use super::emit::{Emitter, NO_GROUP, NO_USE, SPILLS_AT};
-use super::encode::{LOAD, Place, R15, RBP, RBX, STORE};
 use super::ir::{Home, LOCAL_ROWS, NONE, Value};
+use super::vex::{LOAD, Place, R15, RBP, RBX, STORE};
 
 impl Emitter<'_> {
     pub(super) fn forget_if_dead(&mut self, v: Value) {
@@ -44,18 +44,18 @@ impl Emitter<'_> {
     }
 
     pub(super) fn home(&self, home: Home, copy: usize) -> Place {
-        let at = |base, bytes: usize| Place::Memory { base, offset: (bytes + copy * self.wide.bytes()) as i32 };
+        let at = |base, bytes: usize| Place::Memory { base, offset: (bytes + copy * self.isa.bytes()) as i32 };
         match home {
-            Home::Constant(n) => Place::Constant(n * self.wide.constant_bytes() as u32),
-            Home::Pattern(n) => Place::Vector(self.patterns + n * self.wide.bytes() as u32),
+            Home::Constant(n) => Place::Constant(n * self.isa.constant_bytes() as u32),
+            Home::Pattern(n) => Place::Vector(self.patterns + n * self.isa.bytes() as u32),
             Home::Row(row) if row >= LOCAL_ROWS => self.home(Home::Spill(row - LOCAL_ROWS), copy),
             Home::Row(row) => match self.past.iter().find(|past| past.0 == row) {
                 Some(past) => at(R15, past.1 * self.past_bytes),
                 None => at(RBX, row as usize * self.row_bytes),
             },
-            Home::Spill(s) => at(RBP, SPILLS_AT + s as usize * self.wide.bytes() * self.interleave),
+            Home::Spill(s) => at(RBP, SPILLS_AT + s as usize * self.isa.bytes() * self.interleave),
             // Every value that is used was made before.
-            Home::Nowhere | Home::Again => at(RBP, 0),
+            Home::Nowhere | Home::Remat => at(RBP, 0),
         }
     }
 
@@ -86,7 +86,7 @@ impl Emitter<'_> {
         if self.homes[v.0 as usize] == Home::Nowhere {
             let home = Home::Spill(self.spill_slot());
             self.homes[v.0 as usize] = home;
-            self.again.note_store();
+            self.remat.note_store();
             let group = self.group_of[v.0 as usize];
             for copy in 0..self.interleave {
                 self.code.vector(STORE, self.register(group, copy), 0, self.home(home, copy), None);
@@ -106,8 +106,8 @@ impl Emitter<'_> {
         if self.free & !keep == 0
             && let Some(victim) = self.victim(keep)
         {
-            if self.can_be_made_again(victim) {
-                self.leave_to_be_made_again(victim);
+            if self.can_rematerialise(victim) {
+                self.drop_to_rematerialise(victim);
             } else {
                 self.spill(victim);
             }

@@ -8,9 +8,9 @@
 
 use super::compile::Compiled;
 use super::emit::{Emitter, LISTS_AT, NO_GROUP};
-use super::encode::*;
 use super::ir::{Action, Home, Instruction, NONE, Value};
 use super::run::NativeSpace;
+use super::vex::*;
 use crate::loops::Later;
 use crate::plan::{LoopStep, LoopStepKind, Slot, rows_of};
 use crate::words::Words;
@@ -35,7 +35,7 @@ pub(super) struct Rounds<'a> {
     /// of a round, where there is no such row.
     pub counts: Option<(Slot, Slot)>,
     /// Lanes go on until all have left: nobody needs the states in between.
-    pub through: bool,
+    pub until_done: bool,
     /// The rows that are in the history.
     pub history: Vec<Slot>,
     /// They come from there, the last ones first.
@@ -54,9 +54,9 @@ pub(super) struct RoundsCode {
     /// It runs back.
     back: bool,
     /// Lanes go on until all have left.
-    pub through: bool,
-    /// Where code for the entire loop begins, and how many rows it needs.
-    pub entire: Option<(usize, usize)>,
+    pub until_done: bool,
+    /// Where code for the whole loop begins, and how many rows it needs.
+    pub whole_loop: Option<(usize, usize)>,
     /// Rows of the history for each round.
     history: usize,
     /// Instructions on vectors in a round.
@@ -70,10 +70,10 @@ impl<'a> Rounds<'a> {
         let back = matches!(step.kind, LoopStepKind::Backward { .. });
         let history = step.remembered.history.clone();
         let leaves = steady.guarded && !back;
-        let through = leaves && !matches!(step.kind, LoopStepKind::Forward { followed: true, .. });
+        let until_done = leaves && !matches!(step.kind, LoopStepKind::Forward { followed: true, .. });
         let behind = step.body.slots as Slot;
         let counts = leaves.then_some((behind, behind + 1));
-        let counted = counts.filter(|_| through).map(|(before, after)| (after, before));
+        let counted = counts.filter(|_| until_done).map(|(before, after)| (after, before));
         let later = &step.remembered.later;
         let carried = steady.next.iter().filter(|next| later.iter().all(|l| l.state != next.1));
         let next = carried.copied().chain(counted).collect();
@@ -83,7 +83,7 @@ impl<'a> Rounds<'a> {
             next,
             reals,
             counts,
-            through,
+            until_done,
             history,
             back,
             later,
@@ -127,9 +127,17 @@ impl Emitter<'_> {
             let mut vectors = 0;
             let at = self.for_all_lanes(|this| {
                 this.code.load_general(R12, RBP, COUNT_AT as i32);
-                vectors = this.round_through(&round, rounds, stays, &[]);
+                vectors = this.round_until_done(&round, rounds, stays, &[]);
             });
-            return RoundsCode { at, alone_at: None, back: false, through: true, entire: None, history: 0, vectors };
+            return RoundsCode {
+                at,
+                alone_at: None,
+                back: false,
+                until_done: true,
+                whole_loop: None,
+                history: 0,
+                vectors,
+            };
         }
         let (at, vectors) = self.rounds_of_all_lanes(&round, rounds, !rounds.back);
         let alone = !rounds.back && !rounds.guarded && !tried;
@@ -139,8 +147,8 @@ impl Emitter<'_> {
             at,
             alone_at,
             back: rounds.back,
-            through: false,
-            entire: None,
+            until_done: false,
+            whole_loop: None,
             history: rounds.history.len(),
             vectors,
         }

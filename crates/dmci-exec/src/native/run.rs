@@ -3,9 +3,9 @@
 use super::arranged::Arranged;
 use super::compile::{Compiled, Part, vectors_written};
 use super::emit::MOST_LISTS;
-use super::encode::Vectors;
 use super::lists::{Direct, Lists};
 use super::lower::has_kernel;
+use super::vex::Isa;
 use crate::block::{Frame, Leaves, STAYED, WORKSPACE, Which, Workspace, note_left};
 use crate::plan::{JitPolicy, LoopStep, Plan, Step};
 use crate::target::Target;
@@ -35,8 +35,8 @@ const KERNEL_INSTRUCTIONS: u64 = 24;
 const COMPILE_INSTRUCTION: u64 = 16;
 const COMPILE_PLAN: u64 = 1000;
 
-/// Of what code costs, one part in so many is spent without it, for few lanes and for many: whoever has called a plan that
-/// often mostly goes on.
+/// JIT threshold: 1/N of the estimated compile cost, for few lanes and for many. A plan that was called that often is
+/// mostly called again.
 const PARTS_FEW: u64 = 2;
 const PARTS_MANY: u64 = 3;
 
@@ -68,9 +68,9 @@ struct Effort {
 }
 
 impl Native {
-    /// The vectors that code for blocks of so many lanes works on.
-    pub(super) fn vectors(&self, lanes: usize) -> Vectors {
-        if lanes <= FEW || self.when == JitPolicy::AlwaysNarrow { Vectors::Half } else { Vectors::widest() }
+    /// The instruction set for blocks of so many lanes.
+    pub(super) fn isa(&self, lanes: usize) -> Isa {
+        if lanes <= FEW || self.when == JitPolicy::AlwaysNarrow { Isa::Avx2 } else { Isa::widest() }
     }
 }
 
@@ -298,8 +298,8 @@ impl Plan {
         target: &mut Target<'_, L::Number>,
         left: &Mutex<Vec<(u32, usize)>>,
     ) -> bool {
-        if self.has_short_rows() {
-            self.run_all_short(lanes, leaves, threads, target, left);
+        if self.has_f32_rows() {
+            self.run_all_f32(lanes, leaves, threads, target, left);
             return true;
         }
         let mut lists: Lists<'_, L::Number> = [&[]; MOST_LISTS];

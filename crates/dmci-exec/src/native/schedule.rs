@@ -4,9 +4,9 @@
 //! the chain of one is all that there is to do. Here instructions come as they would be issued: of those whose
 //! operands are there by then, the one with the longest chain behind it, as long as there are registers for results.
 
-use super::encode::Vectors;
 use super::ir::{Action, COMPARE, Home, Instruction, NONE, Value, compares_bits};
 use super::order::Line;
+use super::vex::Isa;
 use std::cmp::Reverse;
 
 /// Registers that stay free for constants and for what is on its way to memory.
@@ -16,17 +16,12 @@ const SPARE: usize = 2;
 const MASKS: usize = 7;
 
 /// The instructions in an order for so many vectors beside each other.
-pub(super) fn scheduled(
-    instructions: &[Instruction],
-    homes: &[Home],
-    vectors: Vectors,
-    interleave: usize,
-) -> Vec<Instruction> {
-    let is_mask = masks(instructions, homes.len(), vectors);
+pub(super) fn scheduled(instructions: &[Instruction], homes: &[Home], isa: Isa, interleave: usize) -> Vec<Instruction> {
+    let is_mask = masks(instructions, homes.len(), isa);
     let mut line = Line::new(instructions, homes);
     let chains = line.chains();
     // Of vectors and of masks.
-    let room = [(vectors.registers() / interleave).saturating_sub(SPARE), (MASKS / interleave).max(1)];
+    let room = [(isa.registers() / interleave).saturating_sub(SPARE), (MASKS / interleave).max(1)];
     let mut held = [0; 2];
     // Times are in halves of cycles, since two instructions are begun in each.
     let mut there = vec![0u32; homes.len()];
@@ -71,9 +66,9 @@ pub(super) fn scheduled(
 }
 
 /// By value, whether it is in mask registers, which only vectors of 512 bits have.
-fn masks(instructions: &[Instruction], values: usize, vectors: Vectors) -> Vec<bool> {
+fn masks(instructions: &[Instruction], values: usize, isa: Isa) -> Vec<bool> {
     let mut is_mask = vec![false; values];
-    if vectors == Vectors::Half {
+    if isa == Isa::Avx2 {
         return is_mask;
     }
     for Instruction { action, result, operands } in instructions.iter().filter(|i| i.result != NONE) {

@@ -1,15 +1,15 @@
 //! States of a loop between registers and rows.
 
 use super::emit::Emitter;
-use super::encode::*;
-use super::extended::{CHOOSE, Masked};
+use super::evex::{CHOOSE, Masked};
 use super::ir::{BLEND, COMPARE, Home, UNORDERED};
+use super::vex::*;
 use crate::plan::Slot;
 
 impl Emitter<'_> {
     /// A register that holds nothing between rounds.
     pub(super) fn spare(&self) -> u8 {
-        self.wide.registers() as u8 - 1
+        self.isa.registers() as u8 - 1
     }
 
     /// Puts a state into its row behind the last round, with the bits that operations give.
@@ -35,15 +35,15 @@ impl Emitter<'_> {
     /// Gives what is not a number in a register the bits that operations give.
     fn make_exact(&mut self, register: u8) {
         let (nan, same) = (self.not_a_number(), Place::Register(register));
-        match self.wide {
-            Vectors::Half => {
+        match self.isa {
+            Isa::Avx2 => {
                 let mask = self.spare() - 1;
                 self.code.vector(COMPARE, mask, register, same, Some(UNORDERED));
                 self.code.vector(BLEND, register, register, nan, Some(mask << 4));
             }
-            Vectors::Whole => {
+            Isa::Avx512 => {
                 self.code.vector(COMPARE, 1, register, same, Some(UNORDERED));
-                self.code.whole(CHOOSE, Masked { by: 1, zero: false }, (register, register), nan, None);
+                self.code.evex(CHOOSE, Masked { by: 1, zero: false }, (register, register), nan, None);
             }
         }
     }
@@ -56,14 +56,14 @@ impl Emitter<'_> {
 
     pub(super) fn store_group(&mut self, group: u8, (base, offset): (u8, usize)) {
         for copy in 0..self.interleave {
-            let to = Place::Memory { base, offset: (offset + copy * self.wide.bytes()) as i32 };
+            let to = Place::Memory { base, offset: (offset + copy * self.isa.bytes()) as i32 };
             self.code.vector(STORE, self.register(group, copy), 0, to, None);
         }
     }
 
     /// Copies a group of lanes from one place to another.
     pub(super) fn copy(&mut self, to: (u8, usize), (base, offset): (u8, usize)) {
-        let bytes = self.wide.bytes();
+        let bytes = self.isa.bytes();
         self.copy_from(to, |_, copy| Place::Memory { base, offset: (offset + copy * bytes) as i32 });
     }
 
@@ -75,7 +75,7 @@ impl Emitter<'_> {
     fn copy_from(&mut self, (base, offset): (u8, usize), from: impl Fn(&Self, usize) -> Place) {
         let spare = self.spare();
         for copy in 0..self.interleave {
-            let to = Place::Memory { base, offset: (offset + copy * self.wide.bytes()) as i32 };
+            let to = Place::Memory { base, offset: (offset + copy * self.isa.bytes()) as i32 };
             self.code.vector(LOAD, spare, 0, from(self, copy), None);
             self.code.vector(STORE, spare, 0, to, None);
         }

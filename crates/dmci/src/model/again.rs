@@ -6,7 +6,7 @@ use super::source::Lanes;
 use super::store::PathId;
 use super::tally::Tally;
 use super::{Batch, Column, Model, Want};
-use dmci_exec::{Number, Ready};
+use dmci_exec::{Number, PreparedCall};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -28,7 +28,7 @@ pub(super) struct Last {
     /// All lanes stayed on the path, and nothing has been done with the batch since.
     pub stayed: bool,
     /// What does such calls, and counts them. To move it would take longer than a short call.
-    pub ready: Option<Box<(Ready, Arc<Tally>)>>,
+    pub ready: Option<Box<(PreparedCall, Arc<Tally>)>>,
 }
 
 impl Last {
@@ -81,11 +81,11 @@ impl Model {
             _ => &[],
         };
         let done = match ready {
-            Ready::Lane(lane) => {
+            PreparedCall::Lane(lane) => {
                 let inputs = (0..columns.len()).map(|input| column(input)[0]);
                 lane.run(params, inputs, results)
             }
-            Ready::Lists(lists) => lists.run(|leaf| if leaf < n { params } else { column(leaf - n) }, results),
+            PreparedCall::Lists(lists) => lists.run(|leaf| if leaf < n { params } else { column(leaf - n) }, results),
         };
         if done {
             (*walked, *unkept) = (0, 0);

@@ -287,7 +287,7 @@ impl<'a, N: Number> Call<'a, N> {
             let mut ready = ready.filter(|_| was_like);
             // The second call of its kind will not be the last one.
             if was_like && ready.is_none() && stayed && path.has_one_plan(want, &lanes) {
-                let made = plan.ready(count, &source, threads, &target);
+                let made = plan.prepared_call(count, &source, threads, &target);
                 ready = made.map(|ready| Box::new((ready, model.tallies.open())));
             }
             let (model, lengths) = (model.id, lengths(model, lanes, want));

@@ -69,9 +69,9 @@ fn times<A: Arith>(a: &mut A, p: A::V, [t, n]: Power<A::V>) -> A::V {
     if let Some(product) = a.scaled_at_once(p, n) {
         return product;
     }
-    let half = a.down(t, 1);
+    let half = a.shr(t, 1);
     let rest = a.int_sub(t, half);
-    let (first, second) = (a.up(half, 52), a.up(rest, 52));
+    let (first, second) = (a.shl(half, 52), a.shl(rest, 52));
     let p = a.mul(p, first);
     a.mul(p, second)
 }
@@ -123,7 +123,7 @@ fn near_one<A: Arith>(a: &mut A, x: A::V, holder: f64) -> (A::V, A::V) {
 #[inline(always)]
 pub(super) fn exp_inside<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let (t, p) = near_one(a, x, HOLDER + 1023.0);
-    let power = a.up(t, 52);
+    let power = a.shl(t, 52);
     a.mul(p, power)
 }
 
@@ -132,7 +132,7 @@ pub(super) fn exp_inside<A: Arith>(a: &mut A, x: A::V) -> A::V {
 fn exp_of_normal<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let (t, p) = near_one(a, x, HOLDER);
     // Times 2^n, by the bits of the exponent.
-    let n = a.up(t, 52);
+    let n = a.shl(t, 52);
     a.int_add(p, n)
 }
 
@@ -182,7 +182,7 @@ fn half_expm1<A: Arith>(a: &mut A, x: A::V) -> A::V {
     // Half of 2^n: n + 2046 becomes n + 1022, the exponent.
     let offset = a.bits(1024);
     let power = a.int_sub(t, offset);
-    let power = a.up(power, 52);
+    let power = a.shl(power, 52);
     let half = a.real(0.5);
     let base = a.sub(power, half);
     let first = a.mul(power, r);

@@ -38,7 +38,7 @@ const AFTER_CUBIC: [f64; 8] = [
 pub(super) fn split<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
     let to_one = a.bits(TO_ONE);
     let moved = a.int_add(x, to_one);
-    let exponent = a.down(moved, 52);
+    let exponent = a.shr(moved, 52);
     let holder = a.bits(HOLDER);
     let held = a.or(exponent, holder);
     let bias = a.real(4503599627370496.0 + 1023.0);

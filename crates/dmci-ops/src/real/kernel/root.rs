@@ -31,7 +31,7 @@ pub fn cbrt<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let holder = a.real(6755399441055744.0 + 1023.0);
     let [q, power] = [q, r].map(|n| {
         let held = a.add(n, holder);
-        a.up(held, 52)
+        a.shl(held, 52)
     });
     let reduced = a.mul(m, power);
     let m2 = a.mul(m, m);

@@ -124,7 +124,7 @@ pub fn cos<A: Arith>(a: &mut A, x: A::V) -> A::V {
 #[inline(always)]
 pub fn tan<A: Arith>(a: &mut A, x: A::V) -> A::V {
     let Angle { quarter, sine, cosine } = reduced(a, x);
-    let odd = a.up(quarter, 63);
+    let odd = a.shl(quarter, 63);
     let above = a.select_sign(odd, cosine, sine);
     let below = a.select_sign(odd, sine, cosine);
     let quotient = a.div(above, below);

@@ -48,9 +48,9 @@ fn scaled<A: Arith>(a: &mut A, [t, n]: [A::V; 2], p: A::V) -> A::V {
     if let Some(product) = a.scaled_at_once(p, n) {
         return product;
     }
-    let half = a.down(t, 1);
+    let half = a.shr(t, 1);
     let rest = a.int_sub(t, half);
-    let (first, second) = (a.up(half, 23), a.up(rest, 23));
+    let (first, second) = (a.shl(half, 23), a.shl(rest, 23));
     let p = a.mul(p, first);
     a.mul(p, second)
 }
@@ -115,7 +115,7 @@ fn half_expm1<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
     // Half of 2^n: n + 254 becomes n + 126, the exponent.
     let offset = pattern(a, 128);
     let power = a.int_sub(t, offset);
-    let power = a.up(power, 23);
+    let power = a.shl(power, 23);
     let half = a.real(0.5);
     let base = a.sub(power, half);
     let first = a.mul(power, r);

@@ -38,7 +38,7 @@ const TWO_THIRDS: [f64; 2] = [0.6666666865348816, -1.9868215517249155e-08];
 fn split<A: Arith>(a: &mut A, x: A::V) -> [A::V; 2] {
     let to_one = pattern(a, TO_ONE);
     let moved = a.int_add(x, to_one);
-    let exponent = a.down(moved, 23);
+    let exponent = a.shr(moved, 23);
     let holder = pattern(a, HOLDER);
     let held = a.or(exponent, holder);
     let bias = a.real(8388608.0 + 127.0);

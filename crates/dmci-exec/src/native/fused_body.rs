@@ -1,26 +1,26 @@
-//! A plan with loops in it as one function, from lists to lists.
+//! Emits a plan with fused loops as one function, from lists to lists.
 //!
-//! A group of lanes needs no rows: its numbers are loaded, it does all rounds of a loop, and goes on behind them, with
-//! everything in registers or in memory that belongs to this one group. For the way back, states are remembered in a
+//! A group of lanes needs no rows: it loads its numbers, does all rounds of a loop and goes on behind them, with
+//! everything in registers or in memory of this one group. For the way back, states are remembered in a
 //! stretch of memory that all groups use in turn. Lanes that leave a loop one by one wait for others of their group; groups
 //! that take too many rounds are counted, and the caller does them again with rows, where lanes that are done make room.
 
 use super::compile::Compiled;
 use super::emit::{Emitter, REMEMBERED_AT, UNDONE_AT};
-use super::encode::*;
-use super::flat::{Flat, FlatPart, FlatRounds, Past};
+use super::fused_loops::{FusedLoops, FusedPart, FusedRounds, Past};
 use super::ir::{Action, Builder, Home, LOCAL_ROWS, NONE, PAST_ROWS, Value};
 use super::line::Lowering;
 use super::lower::{Form, Formed};
 use super::rounds::Rounds;
+use super::vex::*;
 use crate::plan::Slot;
 use crate::words::Words;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 
-/// A plan with loops in it, as instructions.
+/// A plan with fused loops, as instructions.
 #[derive(Clone)]
-pub(super) struct Inside {
+pub(super) struct FusedBody {
     pub pieces: Vec<Piece>,
     /// Rows that states have.
     states: u32,
@@ -53,33 +53,33 @@ impl Piece {
     }
 }
 
-impl Inside {
+impl FusedBody {
     /// Instructions of all parts of a plan; results go to lists.
-    pub fn of<'a>(flat: &'a Flat, lowering: &mut Lowering<'a>) -> Option<Inside> {
-        let mut inside = Inside { pieces: Vec::new(), states: 0 };
+    pub fn of<'a>(fused: &'a FusedLoops, lowering: &mut Lowering<'a>) -> Option<FusedBody> {
+        let mut body = FusedBody { pieces: Vec::new(), states: 0 };
         let mut start = 0;
-        for part in &flat.parts {
+        for part in &fused.parts {
             match part {
-                FlatPart::Line(steps) => steps.iter().enumerate().for_each(|(i, step)| lowering.step(i, step)),
-                FlatPart::Recall { from, past } => {
-                    start = inside.end_line(start, lowering);
-                    inside.pieces.push(Piece::Recall(*from, past.len()));
+                FusedPart::Line(steps) => steps.iter().enumerate().for_each(|(i, step)| lowering.step(i, step)),
+                FusedPart::Recall { from, past } => {
+                    start = body.end_line(start, lowering);
+                    body.pieces.push(Piece::Recall(*from, past.len()));
                     lowering.recall(past, true);
                 }
-                FlatPart::Rounds(rounds) => {
-                    let states = rounds.next.iter().map(|next| next.1).zip(LOCAL_ROWS + inside.states..).collect();
-                    inside.states += rounds.next.len() as u32;
+                FusedPart::Rounds(rounds) => {
+                    let states = rounds.next.iter().map(|next| next.1).zip(LOCAL_ROWS + body.states..).collect();
+                    body.states += rounds.next.len() as u32;
                     lowering.store_states(rounds, &states);
-                    start = inside.end_line(start, lowering);
+                    start = body.end_line(start, lowering);
                     let rounds = lowering.inner_rounds(rounds, &states)?;
                     start = rounds.range.end.max(start);
-                    inside.pieces.push(Piece::Rounds(rounds));
+                    body.pieces.push(Piece::Rounds(rounds));
                 }
             }
         }
         lowering.store_results();
-        inside.end_line(start, lowering);
-        Some(inside)
+        body.end_line(start, lowering);
+        Some(body)
     }
 
     fn end_line(&mut self, start: usize, lowering: &Lowering<'_>) -> usize {
@@ -113,7 +113,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Puts states into their rows in front of the first round.
-    fn store_states(&mut self, rounds: &FlatRounds, states: &States) {
+    fn store_states(&mut self, rounds: &FusedRounds, states: &States) {
         for &(state, row) in states {
             let start = self.get(state);
             let bits = match rounds.reals.contains(&state) {
@@ -125,7 +125,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Slots of states are what is in their rows.
-    fn take_states(&mut self, rounds: &FlatRounds, states: &States) {
+    fn take_states(&mut self, rounds: &FusedRounds, states: &States) {
         for &(state, row) in states {
             let form = if rounds.reals.contains(&state) { Form::Real } else { Form::Bits };
             let value = self.builder.row(row);
@@ -133,52 +133,52 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn inner_rounds(&mut self, flat: &'a FlatRounds, states: &States) -> Option<InnerRounds> {
+    fn inner_rounds(&mut self, fused: &'a FusedRounds, states: &States) -> Option<InnerRounds> {
         let row = |state: Slot| states.iter().find(|s| s.0 == state).map(|s| s.1);
         // Rows are those of this code alone: what is not a number may have any bits in them.
         let rounds = Rounds {
             guarded: false,
-            next: flat.next.iter().filter_map(|&(next, state)| Some((next, row(state)?))).collect(),
+            next: fused.next.iter().filter_map(|&(next, state)| Some((next, row(state)?))).collect(),
             reals: FxHashSet::default(),
             counts: None,
-            through: flat.leaves,
-            history: match flat.past.is_empty() {
-                true => flat.kept.iter().map(|&slot| row(slot)).collect::<Option<_>>()?,
+            until_done: fused.leaves,
+            history: match fused.past.is_empty() {
+                true => fused.kept.iter().map(|&slot| row(slot)).collect::<Option<_>>()?,
                 // Only their number counts.
-                false => vec![0; flat.rows],
+                false => vec![0; fused.rows],
             },
-            back: !flat.past.is_empty(),
+            back: !fused.past.is_empty(),
             later: &[],
         };
         self.builder.forget();
-        self.take_states(flat, states);
-        self.recall(&flat.past, false);
+        self.take_states(fused, states);
+        self.recall(&fused.past, false);
         let start = self.builder.instructions.len();
-        self.round_in_place(&flat.steps, &flat.next, &flat.reals);
-        let stays = if flat.leaves { Some(self.builder.keep_going(start, &rounds)?) } else { None };
+        self.round_in_place(&fused.steps, &fused.next, &fused.reals);
+        let stays = if fused.leaves { Some(self.builder.keep_going(start, &rounds)?) } else { None };
         let range = start..self.builder.instructions.len();
         self.builder.forget();
-        self.take_states(flat, states);
-        Some(InnerRounds { range, rounds, stays, most: flat.most, from: flat.from })
+        self.take_states(fused, states);
+        Some(InnerRounds { range, rounds, stays, most: fused.most, from: fused.from })
     }
 }
 
 impl Emitter<'_> {
     /// A function for a plan with loops in it; where it begins, and the instructions on vectors in all rounds. If it is only
     /// tried, there is nothing but these.
-    pub fn with_inside(&mut self, inside: &Inside, resident: usize, tried: bool) -> (usize, usize) {
-        self.spills = inside.states;
-        self.past_bytes = self.wide.bytes() * self.interleave;
+    pub fn fused_body(&mut self, body: &FusedBody, resident: usize, tried: bool) -> (usize, usize) {
+        self.spills = body.states;
+        self.past_bytes = self.isa.bytes() * self.interleave;
         let mut vectors = 0;
         let at = self.for_all_lanes(|this| {
             let mut made = FxHashSet::default();
-            for (i, piece) in inside.pieces.iter().enumerate() {
+            for (i, piece) in body.pieces.iter().enumerate() {
                 if let Piece::Line(range) = piece {
                     made.extend(
                         this.builder.instructions[range.clone()].iter().map(|i| i.result).filter(|v| *v != NONE),
                     );
                 }
-                let behind = inside.pieces[i..].iter().skip(matches!(piece, Piece::Line(_)) as usize);
+                let behind = body.pieces[i..].iter().skip(matches!(piece, Piece::Line(_)) as usize);
                 let shared = this.used_by(behind, &made);
                 match piece {
                     Piece::Line(_) if tried => shared.iter().for_each(|&v| this.give_home(v)),
@@ -236,7 +236,7 @@ impl Emitter<'_> {
             let keeps = !inner.rounds.back;
             return self.round_after_round(&round, &inner.rounds, keeps, shared);
         };
-        let vectors = self.round_through(&round, &inner.rounds, stays, shared);
+        let vectors = self.round_until_done(&round, &inner.rounds, stays, shared);
         let undone = self.code.jump_if_zero(R12);
         let over = self.code.jump();
         self.code.land(undone, self.code.position());

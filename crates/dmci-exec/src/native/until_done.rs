@@ -1,4 +1,4 @@
-//! Rounds of a loop until all lanes of a group have left it.
+//! Runs rounds of a loop until all lanes of a group are done.
 //!
 //! Nobody wants the states in between, so a lane that has left need not stop the others: its state stays as it is, by
 //! a selection at the end of the round. A round is a function of the state, so what has made a lane leave makes it
@@ -6,10 +6,10 @@
 
 use super::compile::Compiled;
 use super::emit::{Emitter, NO_USE};
-use super::encode::*;
 use super::ir::{Action, Builder, Home, Instruction, NONE, Value};
 use super::rounds::{Round, Rounds};
 use super::run::NativeSpace;
+use super::vex::*;
 use crate::plan::Slot;
 use dmci_ops::arith::Arith;
 use rustc_hash::FxHashMap;
@@ -78,8 +78,8 @@ impl Builder {
 
 impl Emitter<'_> {
     /// Does rounds for a group of lanes until none stays, or until the number of rounds in `r12` has come down to zero;
-    /// how many instructions on vectors there are in a round. Something has come before, which has made shared values.
-    pub(super) fn round_through(
+    /// returns how many vector instructions a round has. Something has come before, which has made shared values.
+    pub(super) fn round_until_done(
         &mut self,
         round: &Round,
         rounds: &Rounds<'_>,
@@ -130,7 +130,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A jump, to be given its target later, that is taken if a mask is set in no lane.
+    /// A jump, patched later, that is taken if a mask is set in no lane.
     fn jump_if_none(&mut self, mask: Value) -> usize {
         let test = self.test(mask, self.numbers(), &[mask]);
         for copy in 0..self.interleave {
@@ -172,8 +172,8 @@ impl Emitter<'_> {
 
 impl Compiled {
     /// Instructions in a round for each lane, if there is code for rounds until all lanes have left.
-    pub fn goes_through(&self) -> Option<usize> {
-        self.rounds.filter(|rounds| rounds.through).map(|_| self.round_cost())
+    pub fn runs_until_done(&self) -> Option<usize> {
+        self.rounds.filter(|rounds| rounds.until_done).map(|_| self.round_cost())
     }
 
     /// Instructions in a round for each lane.
@@ -183,7 +183,7 @@ impl Compiled {
 
     /// Does up to so many rounds for so many lanes, a multiple of `step`, each until it leaves. To the counts in the
     /// row behind all others, the rounds are added that each lane has stayed in.
-    pub fn run_through(
+    pub fn run_until_done(
         &self,
         rows: &mut [u64],
         lanes: usize,
@@ -191,7 +191,7 @@ impl Compiled {
         NativeSpace { spills, .. }: &mut NativeSpace,
         count: usize,
     ) {
-        let Some(rounds) = self.rounds.filter(|rounds| rounds.through && count > 0) else { return };
+        let Some(rounds) = self.rounds.filter(|rounds| rounds.until_done && count > 0) else { return };
         self.prepare(spills, [count as u64, 0, 0]);
         // SAFETY: the code was found where it was put; it has neither lists nor a history.
         unsafe { self.call(rounds.at, rows, (0, lanes), failed, spills) };

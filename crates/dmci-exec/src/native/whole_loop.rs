@@ -1,28 +1,28 @@
-//! A loop from its operands to its results, for one group of lanes after the other.
+//! One function for a whole loop, from its operands to its results, for one group of lanes after the other.
 //!
-//! Where lanes go on until all have left, nothing else is needed between the rows outside of the loop: what rounds
-//! share is computed in front of the first one, and results are where states are. Lanes that are not done after so many
-//! rounds are left to the caller.
+//! Where lanes iterate until all have left, nothing else is needed between the rows outside of the loop: loop-invariant
+//! values are computed before the first round, and results are where states are. Lanes that are not done after the
+//! given number of rounds are left to the caller.
 
 use super::compile::Compiled;
 use super::emit::Emitter;
-use super::encode::*;
-use super::inside::only_made;
+use super::fused_body::only_made;
 use super::ir::{Builder, Home, Instruction, NONE, Value};
 use super::line::Lowering;
 use super::rounds::{COUNT_AT, Rounds};
 use super::run::NativeSpace;
+use super::vex::*;
 use crate::loops::Steady;
 use crate::plan::{LoopStep, Slot, Step, rows_of};
 use dmci_ops::arith::Arith;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
-/// A loop, as instructions on rows outside.
+/// A loop as instructions on rows outside of it.
 #[derive(Clone)]
-pub(super) struct Entire<'a> {
+pub(super) struct WholeLoop<'a> {
     rounds: Rounds<'a>,
-    /// What rounds share, and a round.
+    /// Loop-invariant code, and a round.
     pub prelude: Range<usize>,
     pub round: Range<usize>,
     stays: Value,
@@ -36,9 +36,9 @@ pub(super) struct Entire<'a> {
     rows: usize,
 }
 
-impl<'a> Entire<'a> {
+impl<'a> WholeLoop<'a> {
     /// The instructions of a loop that lanes may leave, if it is all plain operations.
-    pub fn of(step: &'a LoopStep, rounds: &Rounds<'a>, lowering: &mut Lowering<'a>) -> Option<Entire<'a>> {
+    pub fn of(step: &'a LoopStep, rounds: &Rounds<'a>, lowering: &mut Lowering<'a>) -> Option<WholeLoop<'a>> {
         let steady = step.steady.as_ref()?;
         if rounds.counts.is_none() || steady.settles || !step.prelude.iter().all(Step::is_plain) {
             return None;
@@ -59,7 +59,7 @@ impl<'a> Entire<'a> {
         let starts = rows_of(first).enumerate().map(|(i, from)| (from, results(i))).collect();
         let results = step.d as usize + step.results() as usize;
         let rows = rows_of(&step.operands).map(|row| row as usize + 1).fold(results, usize::max);
-        Some(Entire {
+        Some(WholeLoop {
             rows,
             rounds,
             prelude: from..start,
@@ -88,7 +88,7 @@ impl<'a> Rounds<'a> {
             guarded: self.guarded,
             next: next.chain([(after, counts)]).collect(),
             counts: Some((counts, after)),
-            through: true,
+            until_done: true,
             reals: rows_of(step.state()).filter(|state| self.reals.contains(state)).map(row).collect(),
             history: Vec::new(),
             later: &[],
@@ -99,27 +99,28 @@ impl<'a> Rounds<'a> {
 
 impl Emitter<'_> {
     /// A function for a loop from its operands to its results; where it begins, and how many rows it needs.
-    pub fn entire(&mut self, entire: &Entire<'_>, resident: usize) -> (usize, usize) {
+    pub fn whole_loop(&mut self, whole_loop: &WholeLoop<'_>, resident: usize) -> (usize, usize) {
         let builder: &Builder = self.builder;
-        let prelude = &builder.instructions[entire.prelude.clone()];
+        let prelude = &builder.instructions[whole_loop.prelude.clone()];
         let made: FxHashSet<Value> = prelude.iter().map(|i| i.result).collect();
-        let round = self.round(entire.round.clone(), &entire.rounds, resident, &made);
-        let used = round.instructions.iter().flat_map(|i| i.operands).chain([entire.stays]);
+        let round = self.round(whole_loop.round.clone(), &whole_loop.rounds, resident, &made);
+        let used = round.instructions.iter().flat_map(|i| i.operands).chain([whole_loop.stays]);
         let shared = only_made(used, &made);
         self.homes.clone_from(&self.builder.homes);
         let at = self.for_all_lanes(|this| {
             let row = |row: Slot| row as usize * this.row_bytes;
-            let starts: Vec<_> = entire.starts.iter().map(|&(from, to)| ((RBX, row(to)), (RBX, row(from)))).collect();
+            let starts: Vec<_> =
+                whole_loop.starts.iter().map(|&(from, to)| ((RBX, row(to)), (RBX, row(from)))).collect();
             starts.into_iter().for_each(|(to, from)| this.copy(to, from));
-            let counts = entire.rounds.counts.map(|counts| (counts.0, entire.zero));
-            for (row, value) in [(entire.finished, entire.yes)].into_iter().chain(counts) {
+            let counts = whole_loop.rounds.counts.map(|counts| (counts.0, whole_loop.zero));
+            for (row, value) in [(whole_loop.finished, whole_loop.yes)].into_iter().chain(counts) {
                 this.set_row(row, value);
             }
             this.shared_values(prelude, &shared);
             this.code.load_general(R12, RBP, COUNT_AT as i32);
-            this.round_through(&round, &entire.rounds, entire.stays, &shared);
+            this.round_until_done(&round, &whole_loop.rounds, whole_loop.stays, &shared);
         });
-        (at, entire.rows)
+        (at, whole_loop.rows)
     }
 
     /// Puts a constant into a row.
@@ -131,7 +132,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Computes what rounds share, and puts it into memory.
+    /// Computes loop-invariant values and spills them.
     pub(super) fn shared_values(&mut self, instructions: &[Instruction], shared: &[Value]) {
         self.free = self.all_groups();
         self.held = [NONE; 32];
@@ -159,14 +160,14 @@ impl<'a> Lowering<'a> {
 impl Compiled {
     /// Does a loop from its operands in rows outside to its results there, for so many lanes, a multiple of `step`, in
     /// up to so many rounds. False, and nothing done, if there is no code for that.
-    pub fn run_entire(
+    pub fn run_whole_loop(
         &self,
         rows: &mut [u64],
         lanes: usize,
         NativeSpace { spills, .. }: &mut NativeSpace,
         count: usize,
     ) -> bool {
-        let Some((at, needed)) = self.rounds.and_then(|r| r.entire).filter(|_| count > 0) else { return false };
+        let Some((at, needed)) = self.rounds.and_then(|r| r.whole_loop).filter(|_| count > 0) else { return false };
         self.prepare(spills, [count as u64, 0, 0]);
         // SAFETY: the code was found where it was put, with the rows that it needs. It has no guards, lists or history.
         unsafe { self.enter(at, (rows, needed), (0, lanes), &mut [], spills) };

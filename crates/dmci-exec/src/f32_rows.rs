@@ -1,5 +1,5 @@
-//! Plans in single precision that are about tensors: rows of 32 bits, so that a vector and a line of the cache hold
-//! twice the lanes, and nothing is rounded on the way.
+//! Rows of 32 bits for single-precision plans that are mostly tensors: a vector and a cache line hold twice the lanes,
+//! and nothing is rounded on the way.
 
 use crate::block::{Leaves, Rows, STAYED, WORKSPACE, Which, Workspace, note_left};
 use crate::plan::{JitPolicy, Plan, RowRange, Step, TensorKind, TensorStep};
@@ -15,7 +15,7 @@ const ELEMENTS: usize = 32;
 
 /// Whether all values of a plan are reals of single precision, or outcomes of comparisons, and nearly all are elements
 /// of tensors.
-pub(crate) fn can_be_short(steps: &[Step], tensors: &[TensorStep], slots: usize) -> bool {
+pub(crate) fn fits_f32_rows(steps: &[Step], tensors: &[TensorStep], slots: usize) -> bool {
     let elements: usize = tensors.iter().map(|t| t.shape.len()).sum();
     let scalars = steps.iter().filter(|s| matches!(s, Step::Op { .. } | Step::Guard { .. })).count();
     if tensors.is_empty() || elements < ELEMENTS * scalars {
@@ -70,13 +70,13 @@ pub(crate) fn width(lanes: usize) -> usize {
 
 impl Plan {
     /// Whether it is run with rows of 32 bits.
-    pub(crate) fn has_short_rows(&self) -> bool {
+    pub(crate) fn has_f32_rows(&self) -> bool {
         // Without code, the block interpreter runs everything, which is what this is compared with.
         self.short && self.native.when != JitPolicy::Never
     }
 
     /// Runs some lanes, no more than a block has: rows with the results of each, and their width.
-    fn run_short_block<'w>(
+    fn run_f32_block<'w>(
         &self,
         workspace: &'w mut Workspace,
         which: Which<'_>,
@@ -118,7 +118,7 @@ impl Plan {
     }
 
     /// Runs lanes in a list; none of them has failed before.
-    pub(crate) fn run_short_listed(
+    pub(crate) fn run_f32_listed(
         &self,
         workspace: &mut Workspace,
         which: &[usize],
@@ -126,7 +126,7 @@ impl Plan {
         outputs: &mut [u64],
         failed: &mut [u32],
     ) {
-        let (rows, width) = self.run_short_block(workspace, Which::List(which), leaves, failed);
+        let (rows, width) = self.run_f32_block(workspace, Which::List(which), leaves, failed);
         for k in 0..self.outputs {
             let places = outputs[k..].iter_mut().step_by(self.outputs);
             places.zip(&rows[k * width..][..which.len()]).for_each(|(place, &bits)| *place = bits);
@@ -135,7 +135,7 @@ impl Plan {
 
     /// Runs all of so many lanes and gives their results to the target; `left` gets guards that failed, with their
     /// lanes.
-    pub(crate) fn run_all_short<L: Leaves>(
+    pub(crate) fn run_all_f32<L: Leaves>(
         &self,
         lanes: usize,
         leaves: &L,
@@ -150,7 +150,7 @@ impl Plan {
                     let n = BLOCK.min(lanes - start);
                     let failed = &mut [STAYED; BLOCK][..n];
                     let which = Which::Range(first + start, n);
-                    let (rows, width) = self.run_short_block(workspace, which, leaves, failed);
+                    let (rows, width) = self.run_f32_block(workspace, which, leaves, failed);
                     target.put(start, |k| &rows[k * width..][..n]);
                     note_left(failed, first + start, left);
                 }
@@ -248,7 +248,7 @@ mod tests {
         let tape = filter();
         tape.verify().unwrap();
         let [long, short] = [JitPolicy::Never, JitPolicy::Always].map(|code| Plan::new(&tape).with_code(code));
-        assert!(short.has_short_rows() && !long.has_short_rows());
+        assert!(short.has_f32_rows() && !long.has_f32_rows());
         for lanes in [1, 2, 4, 5, 8, 11, 13, 16, 17, 24, 31, 100] {
             let (table, which) = (table(lanes), (0..lanes).rev().collect::<Vec<usize>>());
             let (mut expected, mut found) = (Results::default(), Results::default());
@@ -279,9 +279,9 @@ mod tests {
     #[test]
     fn constants_of_double_precision_need_rows_of_64_bits() {
         let mut tape = filter();
-        assert!(Plan::new(&tape).has_short_rows());
+        assert!(Plan::new(&tape).has_f32_rows());
         tape.constants[0] = vec![0.1f64.to_bits(); (N * N) as usize].into();
-        assert!(!Plan::new(&tape).has_short_rows());
-        assert!(!Plan::new(&Tape { single: false, ..filter() }).has_short_rows());
+        assert!(!Plan::new(&tape).has_f32_rows());
+        assert!(!Plan::new(&Tape { single: false, ..filter() }).has_f32_rows());
     }
 }

@@ -1,81 +1,82 @@
-//! x86-64 instructions as bytes: the few that the emitter needs.
+//! Encodes x86-64 instructions: VEX-prefixed vector instructions and the few scalar ones that the emitter needs.
+//! AVX-512 instructions have an EVEX prefix; `evex.rs` encodes them.
 
-use super::extended::Masked;
+use super::evex::Masked;
 use dmci_ops::real::has_whole_vectors;
 
-/// What vectors a processor works on.
+/// The instruction set that code is emitted for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Vectors {
-    /// Sixteen of 256 bits; masks are vectors. AVX2 and FMA.
+pub(super) enum Isa {
+    /// AVX2 and FMA: sixteen ymm registers of 256 bits; masks are vectors.
     #[default]
-    Half,
-    /// Thirty-two of 512 bits; masks have registers of their own. AVX-512 with F, DQ, BW and VL.
-    Whole,
+    Avx2,
+    /// AVX-512 with F, DQ, BW and VL: thirty-two zmm registers of 512 bits; masks are in k registers.
+    Avx512,
 }
 
-impl Vectors {
-    /// The widest that this processor has.
-    pub fn widest() -> Vectors {
-        if has_whole_vectors() { Vectors::Whole } else { Vectors::Half }
+impl Isa {
+    /// The widest instruction set that this processor has.
+    pub fn widest() -> Isa {
+        if has_whole_vectors() { Isa::Avx512 } else { Isa::Avx2 }
     }
 
     pub fn bytes(self) -> usize {
         match self {
-            Vectors::Half => 32,
-            Vectors::Whole => 64,
+            Isa::Avx2 => 32,
+            Isa::Avx512 => 64,
         }
     }
 
     pub fn registers(self) -> usize {
         match self {
-            Vectors::Half => 16,
-            Vectors::Whole => 32,
+            Isa::Avx2 => 16,
+            Isa::Avx512 => 32,
         }
     }
 
-    /// Numbers of double precision in a vector.
+    /// Doubles in a vector register.
     pub fn lanes(self) -> usize {
         self.bytes() / 8
     }
 
-    /// Puts two numbers into a vector, and takes them out.
+    /// The instruction that inserts two doubles into a vector, and the one that extracts them.
     pub fn insert_pair(self) -> Opcode {
         match self {
-            Vectors::Half => INSERT_UPPER,
-            Vectors::Whole => INSERT_QUARTER,
+            Isa::Avx2 => INSERT_UPPER,
+            Isa::Avx512 => INSERT_QUARTER,
         }
     }
 
     pub fn extract_pair(self) -> Opcode {
         match self {
-            Vectors::Half => EXTRACT_UPPER,
-            Vectors::Whole => EXTRACT_QUARTER,
+            Isa::Avx2 => EXTRACT_UPPER,
+            Isa::Avx512 => EXTRACT_QUARTER,
         }
     }
 
-    /// Bytes of a number in the table of constants: whole vectors, or one number that is read into all lanes.
+    /// Bytes of an entry in the constant pool: a whole vector, or one number that loads broadcast to all lanes.
     pub fn constant_bytes(self) -> usize {
         match self {
-            Vectors::Half => 32,
-            Vectors::Whole => 8,
+            Isa::Avx2 => 32,
+            Isa::Avx512 => 8,
         }
     }
 }
 
-/// Where the last operand of an instruction is.
+/// The operand that ModRM.rm names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// A vector register.
     Register(u8),
-    /// Memory at a general register.
+    /// Memory at a general-purpose register.
     Memory { base: u8, offset: i32 },
-    /// The table of constants, so many bytes from its beginning, which is where the code begins.
+    /// The constant pool, at this offset from where the code begins; addressed relative to `rip`.
     Constant(u32),
-    /// A whole vector there, likewise.
+    /// A whole vector in the constant pool.
     Vector(u32),
 }
 
-/// General registers by number.
+/// General-purpose registers by number.
 pub(super) const RAX: u8 = 0;
 pub(super) const RCX: u8 = 1;
 pub(super) const RDX: u8 = 2;
@@ -108,8 +109,8 @@ impl Numbers {
     }
 
     /// How many there are.
-    pub fn lanes(self, vectors: Vectors) -> usize {
-        vectors.lanes() * if self == Numbers::Single { 2 } else { 1 }
+    pub fn lanes(self, isa: Isa) -> usize {
+        isa.lanes() * if self == Numbers::Single { 2 } else { 1 }
     }
 
     /// Bytes of each.
@@ -119,30 +120,31 @@ impl Numbers {
 
     /// An instruction on the bits of such numbers.
     pub fn sized(self, op: Opcode) -> Opcode {
-        Opcode { wide: !self.are_single(), short: self == Numbers::Short, ..op }
+        Opcode { w: !self.are_single(), short: self == Numbers::Short, ..op }
     }
 }
 
-/// An instruction on vectors: opcode map, mandatory prefix, width bit, opcode, whether it is about the lower half.
+/// A vector instruction: opcode map, mandatory prefix, the W bit, the opcode byte, and whether the vector length is half
+/// of what the instruction set has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Opcode {
     pub map: u8,
     pub prefix: u8,
-    pub wide: bool,
+    pub w: bool,
     pub code: u8,
     pub short: bool,
 }
 
 impl Opcode {
-    /// The same on whole vectors.
+    /// The same instruction at full vector length.
     pub fn on_all(self) -> Opcode {
         Opcode { short: false, ..self }
     }
 }
 
-/// An opcode of map 1 with prefix 66, as most are.
+/// An opcode of map 1 (0F) with prefix 66, as most are.
 pub(super) const fn plain(code: u8) -> Opcode {
-    Opcode { map: 1, prefix: 1, wide: false, code, short: false }
+    Opcode { map: 1, prefix: 1, w: false, code, short: false }
 }
 
 pub(super) const LOAD: Opcode = plain(0x10);
@@ -151,17 +153,17 @@ pub(super) const SIGN_BITS: Opcode = plain(0x50);
 pub(super) const INSERT_UPPER: Opcode = Opcode { map: 3, ..plain(0x18) };
 pub(super) const EXTRACT_UPPER: Opcode = Opcode { map: 3, ..plain(0x19) };
 
-/// A quarter of a vector of 512 bits, put in or taken out.
-pub(super) const INSERT_QUARTER: Opcode = Opcode { wide: true, ..INSERT_UPPER };
-pub(super) const EXTRACT_QUARTER: Opcode = Opcode { wide: true, ..EXTRACT_UPPER };
+/// Inserts or extracts a quarter of a zmm register.
+pub(super) const INSERT_QUARTER: Opcode = Opcode { w: true, ..INSERT_UPPER };
+pub(super) const EXTRACT_QUARTER: Opcode = Opcode { w: true, ..EXTRACT_UPPER };
 
-/// Bytes of code.
+/// Machine code under construction.
 #[derive(Debug, Default)]
 pub(super) struct Code {
     pub bytes: Vec<u8>,
-    /// What instructions on vectors are about.
-    pub wide: Vectors,
-    /// Instructions on vectors so far.
+    /// The instruction set that vector instructions are encoded for.
+    pub isa: Isa,
+    /// Vector instructions so far.
     pub vectors: usize,
 }
 
@@ -178,67 +180,68 @@ impl Code {
         self.raw(&x.to_le_bytes());
     }
 
-    /// An instruction on vectors: destination or only register, first operand, last operand, and a byte behind them.
-    pub fn vector(&mut self, op: Opcode, register: u8, first: u8, last: Place, byte: Option<u8>) {
-        match self.wide {
-            Vectors::Half => self.instruction(op, (!op.short as u8) << 2, register, first, last, byte),
-            Vectors::Whole => self.whole(op, Masked::default(), (register, first), last, byte),
+    /// A vector instruction: ModRM.reg, vvvv, ModRM.rm, imm8.
+    pub fn vector(&mut self, op: Opcode, reg: u8, vvvv: u8, rm: Place, imm8: Option<u8>) {
+        match self.isa {
+            Isa::Avx2 => self.vex(op, (!op.short as u8) << 2, reg, vvvv, rm, imm8),
+            Isa::Avx512 => self.evex(op, Masked::default(), (reg, vvvv), rm, imm8),
         }
     }
 
-    /// An instruction on the lower 128 bits.
-    pub fn quarter(&mut self, op: Opcode, register: u8, last: Place) {
-        match self.wide {
-            Vectors::Half => self.instruction(op, 0, register, 0, last, None),
-            Vectors::Whole => self.extended_quarter(op, register, last),
+    /// A vector instruction on the lower 128 bits (xmm).
+    pub fn quarter(&mut self, op: Opcode, reg: u8, rm: Place) {
+        match self.isa {
+            Isa::Avx2 => self.vex(op, 0, reg, 0, rm, None),
+            Isa::Avx512 => self.evex_quarter(op, reg, rm),
         }
     }
 
     /// An instruction on mask registers, with one operand or two.
-    pub fn masks(&mut self, op: Opcode, register: u8, first: Option<u8>, last: Place) {
-        let length = (first.is_some() as u8) << 2;
-        self.instruction(op, length, register, first.unwrap_or(0), last, None);
+    pub fn masks(&mut self, op: Opcode, reg: u8, vvvv: Option<u8>, rm: Place) {
+        let length = (vvvv.is_some() as u8) << 2;
+        self.vex(op, length, reg, vvvv.unwrap_or(0), rm, None);
     }
 
-    fn instruction(&mut self, op: Opcode, length: u8, register: u8, first: u8, last: Place, byte: Option<u8>) {
+    /// A VEX prefix of two bytes where it suffices, else of three; then opcode, ModRM and imm8.
+    fn vex(&mut self, op: Opcode, length: u8, reg: u8, vvvv: u8, rm: Place, imm8: Option<u8>) {
         self.vectors += 1;
-        let base_high = match last {
+        let base_high = match rm {
             Place::Register(r) => r >= 8,
             Place::Memory { base, .. } => base >= 8,
             Place::Constant(_) | Place::Vector(_) => false,
         };
-        let (not_r, not_vvvv) = ((register < 8) as u8, !first & 15);
+        let (not_r, not_vvvv) = ((reg < 8) as u8, !vvvv & 15);
         let low = not_vvvv << 3 | length | op.prefix;
-        if op.map == 1 && !op.wide && !base_high {
+        if op.map == 1 && !op.w && !base_high {
             self.raw(&[0xC5, not_r << 7 | low]);
         } else {
             let second = not_r << 7 | 1 << 6 | (!base_high as u8) << 5 | op.map;
-            self.raw(&[0xC4, second, (op.wide as u8) << 7 | low]);
+            self.raw(&[0xC4, second, (op.w as u8) << 7 | low]);
         }
         self.bytes.push(op.code);
-        self.operand((register & 7) << 3, last, 1, byte);
+        self.modrm((reg & 7) << 3, rm, 1, imm8);
     }
 
-    /// The last operand and the byte behind it; short distances in memory count so many bytes.
-    pub(super) fn operand(&mut self, reg: u8, last: Place, unit: i32, byte: Option<u8>) {
-        match last {
+    /// ModRM, a displacement if there is one, and imm8. With EVEX, disp8 counts units of this many bytes.
+    pub(super) fn modrm(&mut self, reg: u8, rm: Place, unit: i32, imm8: Option<u8>) {
+        match rm {
             Place::Register(r) => self.bytes.push(0xC0 | reg | r & 7),
             Place::Memory { base, offset } => self.memory(reg, base, offset, unit),
             Place::Constant(at) | Place::Vector(at) => {
                 self.bytes.push(reg | 5);
-                let end = self.position() + 4 + byte.is_some() as usize;
+                let end = self.position() + 4 + imm8.is_some() as usize;
                 self.word(at as i32 - end as i32);
             }
         }
-        self.bytes.extend(byte);
+        self.bytes.extend(imm8);
     }
 
-    /// The bytes of a memory operand; no base that needs more is used.
+    /// ModRM and displacement of a memory operand. No base needs a SIB byte: neither `rsp` nor `r12` is used as one.
     fn memory(&mut self, reg: u8, base: u8, offset: i32, unit: i32) {
-        let short = if offset % unit == 0 { i8::try_from(offset / unit).ok() } else { None };
-        match short {
+        let disp8 = if offset % unit == 0 { i8::try_from(offset / unit).ok() } else { None };
+        match disp8 {
             Some(0) if base & 7 != 5 => self.bytes.push(reg | base & 7),
-            Some(short) => self.raw(&[0x40 | reg | base & 7, short as u8]),
+            Some(disp8) => self.raw(&[0x40 | reg | base & 7, disp8 as u8]),
             None => {
                 self.bytes.push(0x80 | reg | base & 7);
                 self.word(offset);
@@ -246,47 +249,47 @@ impl Code {
         }
     }
 
-    /// Moves one general register to another.
+    /// Moves one general-purpose register to another.
     pub fn move_general(&mut self, to: u8, from: u8) {
         self.raw(&[0x48 | (from >> 3) << 2 | to >> 3, 0x89, 0xC0 | (from & 7) << 3 | to & 7]);
     }
 
-    /// Adds a constant to a general register.
+    /// Adds a constant to a general-purpose register.
     pub fn add_general(&mut self, to: u8, x: i32) {
         self.raw(&[0x48 | to >> 3, 0x81, 0xC0 | to & 7]);
         self.word(x);
     }
 
-    /// Sets a general register to an address.
+    /// Sets a general-purpose register to an address (`lea`).
     pub fn address(&mut self, to: u8, base: u8, offset: i32) {
         self.raw(&[0x48 | (to >> 3) << 2 | base >> 3, 0x8D]);
         self.memory((to & 7) << 3, base, offset, 1);
     }
 
-    /// Sets a general register to a constant of 64 bits.
+    /// Sets a general-purpose register to a constant of 64 bits.
     pub fn constant_general(&mut self, to: u8, x: u64) {
         self.raw(&[0x48 | to >> 3, 0xB8 | to & 7]);
         self.raw(&x.to_le_bytes());
     }
 
-    /// Sets a general register to a word in memory.
+    /// Sets a general-purpose register to a word in memory.
     pub fn load_general(&mut self, to: u8, base: u8, offset: i32) {
         self.raw(&[0x48 | (to >> 3) << 2 | base >> 3, 0x8B]);
         self.memory((to & 7) << 3, base, offset, 1);
     }
 
-    /// Keeps the bits of a general register that a word in memory has too.
+    /// `and` of a general-purpose register with a word in memory.
     pub fn and_general(&mut self, to: u8, base: u8, offset: i32) {
         self.raw(&[0x48 | (to >> 3) << 2 | base >> 3, 0x23]);
         self.memory((to & 7) << 3, base, offset, 1);
     }
 
-    /// Sets the bits of a general register that another one has.
+    /// `or` of a general-purpose register with another one.
     pub fn or_general(&mut self, to: u8, from: u8) {
         self.raw(&[0x48 | (from >> 3) << 2 | to >> 3, 0x09, 0xC0 | (from & 7) << 3 | to & 7]);
     }
 
-    /// A jump if a general register is zero, to be given its target later: where its distance is.
+    /// A jump if a general-purpose register is zero, patched by `land`: the position of its displacement.
     pub fn jump_if_zero(&mut self, register: u8) -> usize {
         let (high, low) = (register >> 3, register & 7);
         self.raw(&[0x48 | high << 2 | high, 0x85, 0xC0 | low << 3 | low, 0x0F, 0x84]);
@@ -294,7 +297,7 @@ impl Code {
         self.position() - 4
     }
 
-    /// Puts a general register into a word in memory if it is larger.
+    /// Stores a general-purpose register into a word in memory if it is larger than that.
     pub fn store_if_larger(&mut self, from: u8, base: u8, offset: i32) {
         let prefix = 0x48 | (from >> 3) << 2 | base >> 3;
         self.raw(&[prefix, 0x3B]);
@@ -307,7 +310,7 @@ impl Code {
         self.land(jump, self.position());
     }
 
-    /// Subtracts one from a general register, and jumps if that leaves something.
+    /// Decrements a general-purpose register, and jumps unless it is zero.
     pub fn count_down(&mut self, register: u8, target: usize) {
         self.raw(&[0x48 | register >> 3, 0xFF, 0xC8 | register & 7]);
         let jump = self.jump_unless_equal();
@@ -326,19 +329,19 @@ impl Code {
         self.word(x);
     }
 
-    /// Compares the lower half of `rax` with a constant.
+    /// Compares `eax` with a constant.
     pub fn compare_rax(&mut self, x: u32) {
         self.bytes.push(0x3D);
         self.word(x as i32);
     }
 
-    /// Flips bits of the lower half of `rax`.
+    /// `xor` of `eax` with a constant.
     pub fn exclusive_or_rax(&mut self, bits: u32) {
         self.bytes.push(0x35);
         self.word(bits as i32);
     }
 
-    /// Whether the lower half of `rax` has any of these bits.
+    /// `test` of `eax` with a constant.
     pub fn test_rax(&mut self, bits: u32) {
         self.bytes.push(0xA9);
         self.word(bits as i32);
@@ -349,14 +352,14 @@ impl Code {
         self.raw(&[0xFF, 0xD0]);
     }
 
-    /// A jump to be given its target later: where its distance is.
+    /// A jump, patched by `land`: the position of its displacement.
     pub fn jump(&mut self) -> usize {
         self.bytes.push(0xE9);
         self.word(0);
         self.position() - 4
     }
 
-    /// A jump if not equal, likewise.
+    /// The same if not equal.
     pub fn jump_unless_equal(&mut self) -> usize {
         self.raw(&[0x0F, 0x85]);
         self.word(0);
@@ -370,7 +373,7 @@ impl Code {
         self.land(self.position() - 4, target);
     }
 
-    /// Gives a jump its target.
+    /// Patches the displacement of a jump so that it goes to the target.
     pub fn land(&mut self, jump: usize, target: usize) {
         let distance = (target as i64 - (jump as i64 + 4)) as i32;
         self.bytes[jump..jump + 4].copy_from_slice(&distance.to_le_bytes());

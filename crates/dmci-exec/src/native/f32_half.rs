@@ -1,4 +1,5 @@
-//! Single precision where plans cannot be packed, since there are long loops, tensors or integers, or are too short for it.
+//! Single precision at half the vector length, for plans that cannot be packed (long loops, tensors or integers) or are
+//! too short for it.
 //!
 //! Numbers of single precision are in the lower halves of vectors, which have as many lanes as for double precision.
 //! Instructions on these are at least as fast, and nothing has to be rounded. Rows are in double precision.

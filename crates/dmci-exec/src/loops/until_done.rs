@@ -22,7 +22,7 @@ impl LoopSpace {
     /// here are those that are not done. If the loop is followed back, this pays only where the states on the way,
     /// which are not kept, could not be used: where lanes leave at different rounds, as they probably do if they did
     /// last time.
-    pub(super) fn run_entire(
+    pub(super) fn run_whole_loop(
         &mut self,
         step: &LoopStep,
         code: &Compiled,
@@ -39,7 +39,7 @@ impl LoopSpace {
         // that is: it costs no more than so many rounds.
         let padded = code.padded(n);
         let count = limit.min(steady.rounds).min(first_rounds(code.round_cost()) as u64);
-        if !code.run_entire(frame.rows, padded, &mut self.native, count as usize) {
+        if !code.run_whole_loop(frame.rows, padded, &mut self.native, count as usize) {
             return None;
         }
         let first = step.d as usize + 1;
@@ -65,7 +65,7 @@ impl LoopSpace {
 
     /// Does rounds, up to the limit, if there is code in which each lane stays as long as it needs; how many lanes are
     /// left. What the others end with has been given to them.
-    pub(super) fn run_through(
+    pub(super) fn run_until_done(
         &mut self,
         step: &LoopStep,
         code: &Compiled,
@@ -74,7 +74,7 @@ impl LoopSpace {
         limit: u64,
         (outside, width): (&mut [u64], usize),
     ) -> usize {
-        let (Some(steady), Some(cost)) = (step.steady.as_ref(), code.goes_through()) else { return n };
+        let (Some(steady), Some(cost)) = (step.steady.as_ref(), code.runs_until_done()) else { return n };
         if *round == 0 && steady.settles {
             return n;
         }
@@ -89,7 +89,7 @@ impl LoopSpace {
             let padded = code.padded(n);
             self.pad(step, width, n, padded);
             self.rows[counts..][..padded].fill(0);
-            code.run_through(&mut self.rows, padded, &mut self.failed, &mut self.native, count);
+            code.run_until_done(&mut self.rows, padded, &mut self.failed, &mut self.native, count);
             let before = n;
             n = self.leave(step, n, (*round, count as u64), (outside, width));
             *round += count as u64;

@@ -1,16 +1,16 @@
-//! What leaves the straight line: guards that fail, arguments that need a slow function, operations
-//! that have no instructions.
+//! Slow paths: code behind the straight line for what hardly ever happens (guards that fail, arguments beyond the fast
+//! kernel's range), and calls of operations that have no instructions of their own.
 
 use super::emit::{ARGUMENT, ARGUMENTS_AT, Emitter, LISTS_AT};
-use super::encode::*;
-use super::extended::{FROM_GENERAL, Masked};
+use super::evex::{FROM_GENERAL, Masked};
 use super::ir::{COMPARE, DIVIDE, Home, NONE, UNORDERED, Value};
+use super::vex::*;
 use crate::number::Number;
 use dmci_ops::arith::Slow;
 use dmci_ops::{MAX_ARITY, Op};
 
-/// What is not in the straight line, because it hardly ever happens.
-pub(super) enum Cold {
+/// Code that the straight line jumps to and that jumps back.
+pub(super) enum SlowPath {
     Guard { copy: usize, outcome: bool, index: u32 },
     Usual { result: u8, x: Place, y: Place, slow: Slow, numbers: Numbers },
     Divide { result: u8, x: Place, y: Place },
@@ -80,7 +80,7 @@ impl Emitter<'_> {
             self.code.address(RDI, base, offset);
         }
         self.code.constant_general(R8, op as u64);
-        self.code.constant_general(R9, (self.wide.lanes() * self.interleave + 256 * self.single as usize) as u64);
+        self.code.constant_general(R9, (self.isa.lanes() * self.interleave + 256 * self.single as usize) as u64);
         self.code.raw(&[0xC5, 0xF8, 0x77]);
         self.code.constant_general(RAX, call_operation as *const () as u64);
         self.code.call_rax();
@@ -91,7 +91,7 @@ impl Emitter<'_> {
         let at = (ARGUMENTS_AT + operand * ARGUMENT) as i32;
         self.code.vector(LOAD, 0, 0, constant, None);
         for copy in 0..self.interleave {
-            let to = Place::Memory { base: RBP, offset: at + (copy * self.wide.bytes()) as i32 };
+            let to = Place::Memory { base: RBP, offset: at + (copy * self.isa.bytes()) as i32 };
             self.code.vector(STORE, 0, 0, to, None);
         }
         self.code.address(register, RBP, at);
@@ -104,23 +104,23 @@ impl Emitter<'_> {
         let bits = if lists.are_single() { f32::NAN.to_bits().into() } else { f64::NAN.to_bits() };
         let on_numbers = |op: Opcode| Opcode { prefix: !lists.are_single() as u8, ..op };
         self.code.constant_general(RAX, bits);
-        self.code.whole(lists.sized(FROM_GENERAL), Masked::default(), (nan, 0), Place::Register(RAX), None);
+        self.code.evex(lists.sized(FROM_GENERAL), Masked::default(), (nan, 0), Place::Register(RAX), None);
         for list in first..self.strides.len() {
             self.code.load_general(RAX, RBP, (LISTS_AT + 8 * list) as i32);
-            for part in 0..self.strides[list] as usize * self.interleave * (self.lanes / lists.lanes(self.wide)) {
-                let at = Place::Memory { base: RAX, offset: (part * self.wide.bytes()) as i32 };
+            for part in 0..self.strides[list] as usize * self.interleave * (self.lanes / lists.lanes(self.isa)) {
+                let at = Place::Memory { base: RAX, offset: (part * self.isa.bytes()) as i32 };
                 self.code.vector(LOAD, numbers, 0, at, None);
                 self.code.vector(on_numbers(COMPARE), mask, numbers, Place::Register(numbers), Some(UNORDERED));
-                self.code.whole(on_numbers(STORE), Masked { by: mask, zero: false }, (nan, 0), at, None);
+                self.code.evex(on_numbers(STORE), Masked { by: mask, zero: false }, (nan, 0), at, None);
             }
         }
     }
 
-    pub(super) fn cold_code(&mut self) {
-        for (jump, back, cold) in std::mem::take(&mut self.cold) {
+    pub(super) fn emit_slow_paths(&mut self) {
+        for (jump, back, path) in std::mem::take(&mut self.slow_paths) {
             self.code.land(jump, self.code.position());
-            match cold {
-                Cold::Guard { copy, outcome, index } => {
+            match path {
+                SlowPath::Guard { copy, outcome, index } => {
                     if outcome {
                         // The other bits: exclusive or with all of them.
                         self.code.exclusive_or_rax((1 << self.lanes) - 1);
@@ -138,17 +138,17 @@ impl Emitter<'_> {
                         self.code.raw(&index.to_le_bytes());
                     }
                 }
-                Cold::Canonical { first } => self.canonical_lists(first as usize),
-                Cold::Divide { result, x, y } => {
+                SlowPath::Canonical { first } => self.canonical_lists(first as usize),
+                SlowPath::Divide { result, x, y } => {
                     self.code.vector(LOAD, result, 0, x, None);
                     self.code.vector(DIVIDE, result, result, y, None);
                 }
-                Cold::Usual { result, x, y, slow, numbers } => {
+                SlowPath::Usual { result, x, y, slow, numbers } => {
                     self.code.call(self.save);
                     for (register, place) in [(RDI, x), (RSI, y), (RDX, Place::Register(result))] {
                         match place {
                             Place::Register(r) => {
-                                self.code.address(register, RBP, r as i32 * self.wide.bytes() as i32);
+                                self.code.address(register, RBP, r as i32 * self.isa.bytes() as i32);
                             }
                             Place::Memory { base, offset } => self.code.address(register, base, offset),
                             Place::Constant(_) | Place::Vector(_) => {
@@ -158,7 +158,7 @@ impl Emitter<'_> {
                     }
                     self.code.raw(&[0x89, 0xC1]);
                     self.code.constant_general(R8, slow as *const () as u64);
-                    let call = match (numbers.are_single(), numbers.lanes(self.wide)) {
+                    let call = match (numbers.are_single(), numbers.lanes(self.isa)) {
                         (false, 4) => call_slow::<f64, 4> as *const (),
                         (false, _) => call_slow::<f64, 8> as *const (),
                         (true, 4) => call_slow::<f32, 4> as *const (),

@@ -1,8 +1,8 @@
-//! Results that are written past the cache.
+//! Results written with non-temporal stores.
 //!
-//! A store into memory that is in no cache first reads the line that it is a part of. If a call has more results than the
-//! caches hold, whoever reads them finds them in memory anyway: they are collected, some lanes at a time, and then
-//! written in whole lines that nobody reads first.
+//! An ordinary store to a line that is in no cache reads the line first. If a call has more results than the caches hold,
+//! their reader finds them in memory anyway: they are collected, some lanes at a time, and then written with non-temporal
+//! stores of whole lines, which bypass the cache.
 
 use super::compile::Compiled;
 use super::lists::{LINE, Layout, numbers_in};
@@ -11,16 +11,16 @@ use crate::target::Target;
 use crate::words::Words;
 use std::arch::x86_64::{__m256i, _mm_sfence, _mm256_loadu_si256, _mm256_stream_si256};
 
-/// Bytes of results from which on they are written past the cache: less may still be there when they are read.
+/// Bytes of results from which on stores are non-temporal: fewer may still be cached when they are read.
 const MANY: usize = 20 << 20;
 
-/// Lanes whose results are collected: these stay in the first cache.
+/// Lanes whose results are collected: these stay in the L1 cache.
 pub(super) const COLLECTED: usize = 256;
 
-/// Instructions on vectors that take as long as to read a line: where there are more of them, nobody waits for it.
+/// Vector instructions that take as long as reading a line: with more of them per line, the read is hidden.
 const LINE_INSTRUCTIONS: usize = 16;
 
-/// Whether it is faster for a call whose first list holds so many numbers.
+/// Whether non-temporal stores pay for a call whose first list holds `numbers`.
 pub(super) fn pays<N: Number>(layout: &Layout, code: &Compiled, numbers: usize) -> bool {
     let bytes = layout.widths.iter().sum::<usize>() * size_of::<N>();
     if bytes * numbers < MANY * layout.strides[0] as usize {
@@ -47,13 +47,13 @@ pub(super) fn write<N: Number>(collected: &[N], target: &mut Target<'_, N>, firs
     }
 }
 
-/// Waits until what was written can be seen by other threads.
+/// Store fence: non-temporal stores become visible to other threads.
 pub(super) fn finish() {
     // SAFETY: every processor for which there is machine code has it.
     unsafe { _mm_sfence() }
 }
 
-/// Copies numbers; whole lines go past the cache.
+/// Copies numbers; whole lines by non-temporal stores.
 ///
 /// # Safety
 /// The processor has AVX.

@@ -1,7 +1,7 @@
-//! How long a lane of a plan takes, and how many threads a call is therefore worth.
+//! Cost model: the time that a lane of a plan takes, measured, and the number of threads that a call is worth.
 //!
-//! The number of steps says little: an exponential costs as much as twenty sums, and how often a loop runs nobody
-//! knows. So calls are timed, unless they are so short that the clock itself would count.
+//! The number of steps predicts little: an exponential costs as much as twenty additions, and trip counts of loops are
+//! unknown. So calls are timed, unless they are so short that reading the clock would dominate.
 
 use crate::plan::Plan;
 use crate::share::share;
@@ -34,9 +34,9 @@ const SHORT: u64 = 200_000;
 /// Calls that are made without helpers, at most, before the next attempt.
 const MOST_ALONE: u32 = 63;
 
-/// What is known of the time of calls.
+/// Measured cost of calls.
 #[derive(Debug, Default)]
-pub(crate) struct Pace {
+pub(crate) struct CostModel {
     /// Picoseconds of a lane; 0 if nothing is known.
     lane: AtomicU32,
     /// Calls that were made without helpers after the last attempt that failed, and those that are still to be made.
@@ -44,20 +44,20 @@ pub(crate) struct Pace {
     left: AtomicU32,
 }
 
-impl Clone for Pace {
-    /// The copy finds out for itself.
-    fn clone(&self) -> Pace {
-        Pace::default()
+impl Clone for CostModel {
+    /// A copy starts without measurements.
+    fn clone(&self) -> CostModel {
+        CostModel::default()
     }
 }
 
-impl PartialEq for Pace {
-    fn eq(&self, _: &Pace) -> bool {
+impl PartialEq for CostModel {
+    fn eq(&self, _: &CostModel) -> bool {
         true
     }
 }
 
-impl Pace {
+impl CostModel {
     /// Nanoseconds that so many lanes will take.
     fn expected(&self, work: usize, lanes: usize) -> u64 {
         let each = match self.lane.load(Ordering::Relaxed) {
@@ -67,7 +67,7 @@ impl Pace {
         each.saturating_mul(lanes as u64) / 1000
     }
 
-    /// Takes the time of so many lanes into account. What took longer than before may have been held up.
+    /// Updates the estimate with a measured call. It at most doubles, since the call may have been preempted.
     fn note(&self, lanes: usize, time: Duration) {
         let each = (time.as_nanos() * 1000 / lanes.max(1) as u128).clamp(1, u32::MAX.into()) as u32;
         let before = self.lane.load(Ordering::Relaxed);
@@ -76,7 +76,7 @@ impl Pace {
     }
 }
 
-impl Pace {
+impl CostModel {
     /// How many threads a call that is expected to take so long is worth now.
     fn threads(&self, expected: u64, most: usize) -> usize {
         let threads = most.min((expected / WORTH_A_THREAD) as usize).max(1);
@@ -129,18 +129,18 @@ impl Plan {
         if self.is_for_one_thread(lanes, threads) {
             return cut(lanes.max(1)).for_each(run);
         }
-        let expected = self.pace.expected(self.work(), lanes);
-        let threads = self.pace.threads(expected, threads);
+        let expected = self.cost.expected(self.work(), lanes);
+        let threads = self.cost.threads(expected, threads);
         if threads == 1 {
             let start = Instant::now();
             cut(lanes).for_each(run);
-            return self.pace.note(lanes, start.elapsed());
+            return self.cost.note(lanes, start.elapsed());
         }
         let size = piece(lanes, threads, expected, block);
         let (done, time) = share(threads - 1, cut(size), run);
-        self.pace.note_help(done < lanes.div_ceil(size));
+        self.cost.note_help(done < lanes.div_ceil(size));
         if done > 0 {
-            self.pace.note((done * size).min(lanes), time);
+            self.cost.note((done * size).min(lanes), time);
         }
     }
 }
@@ -163,30 +163,30 @@ mod tests {
 
     #[test]
     fn helpers_that_are_late_are_asked_less_often() {
-        let pace = Pace::default();
-        let asked = |calls: usize| (0..calls).filter(|_| pace.threads(50_000, 2) == 2).count();
+        let cost = CostModel::default();
+        let asked = |calls: usize| (0..calls).filter(|_| cost.threads(50_000, 2) == 2).count();
         assert_eq!(asked(10), 10);
-        pace.note_help(false);
+        cost.note_help(false);
         assert_eq!(asked(2), 1);
-        pace.note_help(false);
+        cost.note_help(false);
         assert_eq!(asked(4), 1);
         // Calls that take long lose nothing by it.
-        pace.note_help(false);
-        assert_eq!(pace.threads(1_000_000, 2), 2);
-        pace.note_help(true);
+        cost.note_help(false);
+        assert_eq!(cost.threads(1_000_000, 2), 2);
+        cost.note_help(true);
         assert_eq!(asked(10), 10);
-        assert_eq!(pace.threads(WORTH_A_THREAD, 2), 1);
+        assert_eq!(cost.threads(WORTH_A_THREAD, 2), 1);
     }
 
     #[test]
     fn a_call_that_was_held_up_counts_no_more_than_twice() {
-        let pace = Pace::default();
-        assert_eq!(pace.expected(10, 1000), 1000);
-        pace.note(1000, Duration::from_micros(20));
-        assert_eq!(pace.expected(10, 1000), 20_000);
-        pace.note(1000, Duration::from_millis(5));
-        assert_eq!(pace.expected(10, 1000), 40_000);
-        pace.note(1000, Duration::from_micros(20));
-        assert_eq!(pace.expected(10, 1000), 20_000);
+        let cost = CostModel::default();
+        assert_eq!(cost.expected(10, 1000), 1000);
+        cost.note(1000, Duration::from_micros(20));
+        assert_eq!(cost.expected(10, 1000), 20_000);
+        cost.note(1000, Duration::from_millis(5));
+        assert_eq!(cost.expected(10, 1000), 40_000);
+        cost.note(1000, Duration::from_micros(20));
+        assert_eq!(cost.expected(10, 1000), 20_000);
     }
 }

@@ -1,7 +1,7 @@
-//! A plan with loops in it as straight lines and rounds, one after the other.
+//! Fuses a plan and its loops into one sequence of straight lines and rounds.
 //!
-//! Loops get slots of their own beside those of the plan, so that everything is in front of rounds, in a round, or behind
-//! them. What is known of integers and decisions is folded: how many rounds there are, and whether there is an adjoint yet.
+//! Loops get slots of their own beside those of the plan, so that every step is before the rounds, in a round, or after
+//! them. Known integers and decisions are folded: trip counts, and whether there is an adjoint yet.
 
 use crate::loops::{Steady, fold, simplified};
 use crate::plan::{LoopStep, LoopStepKind, Plan, Slot, Step, rows_of};
@@ -14,19 +14,19 @@ const MOST_WAITED_FOR: u64 = 32;
 const MOST_ROUNDS: u64 = 4096;
 const MOST_REMEMBERED: usize = 4096;
 
-/// A plan without loops, but with rounds.
+/// A plan whose loops are inlined as rounds.
 #[derive(Debug, Default)]
-pub(super) struct Flat {
-    pub parts: Vec<FlatPart>,
+pub(super) struct FusedLoops {
+    pub parts: Vec<FusedPart>,
     pub slots: usize,
     /// Rows that are remembered for the way back.
     pub remembered: usize,
 }
 
 #[derive(Debug)]
-pub(super) enum FlatPart {
+pub(super) enum FusedPart {
     Line(Vec<Step>),
-    Rounds(FlatRounds),
+    Rounds(FusedRounds),
     /// What was remembered of the last round of a loop is at hand.
     Recall {
         from: usize,
@@ -36,7 +36,7 @@ pub(super) enum FlatPart {
 
 /// Rounds of a loop.
 #[derive(Debug)]
-pub(super) struct FlatRounds {
+pub(super) struct FusedRounds {
     pub steps: Vec<Step>,
     /// Slots at the end of a round with those of the state that they become.
     pub next: Vec<(Slot, Slot)>,
@@ -61,41 +61,41 @@ pub(super) struct Past {
     pub real: bool,
 }
 
-impl Flat {
-    /// A plan with loops in it, if it can be this.
-    pub fn of_loops(plan: &Plan) -> Option<Flat> {
-        if plan.is_straight() { None } else { Flat::of(plan) }
+impl FusedLoops {
+    /// Fuses a plan that has loops, if that is possible.
+    pub fn of_loops(plan: &Plan) -> Option<FusedLoops> {
+        if plan.is_straight() { None } else { FusedLoops::of(plan) }
     }
 
     /// A plan of plain operations and loops of these, if there is nothing in it that only the rows of a block can do.
-    fn of(plan: &Plan) -> Option<Flat> {
-        let mut flattening = Flattening { slots: plan.slots as Slot, ..Flattening::default() };
+    fn of(plan: &Plan) -> Option<FusedLoops> {
+        let mut fusing = Fusing { slots: plan.slots as Slot, ..Fusing::default() };
         for step in &plan.steps {
             match step {
-                Step::Loop(number) => flattening.add_loop(plan, *number)?,
-                step => flattening.push(step)?,
+                Step::Loop(number) => fusing.add_loop(plan, *number)?,
+                step => fusing.push(step)?,
             }
         }
-        flattening.end_line();
-        let Flattening { parts, slots, remembered, .. } = flattening;
-        Some(Flat { parts, slots: slots as usize, remembered })
+        fusing.end_line();
+        let Fusing { parts, slots, remembered, .. } = fusing;
+        Some(FusedLoops { parts, slots: slots as usize, remembered })
     }
 
     /// All guards are those of its lines: lanes that are in rounds stay on the path.
     pub fn is_guarded(&self) -> bool {
         let is_guard = |step: &Step| matches!(step, Step::Guard { .. });
-        self.parts.iter().any(|part| matches!(part, FlatPart::Line(steps) if steps.iter().any(is_guard)))
+        self.parts.iter().any(|part| matches!(part, FusedPart::Line(steps) if steps.iter().any(is_guard)))
     }
 
     /// Whether lanes may not be done behind the last round.
     pub fn may_be_undone(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, FlatPart::Rounds(rounds) if rounds.leaves))
+        self.parts.iter().any(|part| matches!(part, FusedPart::Rounds(rounds) if rounds.leaves))
     }
 }
 
 #[derive(Default)]
-struct Flattening {
-    parts: Vec<FlatPart>,
+struct Fusing {
+    parts: Vec<FusedPart>,
     line: Vec<Step>,
     slots: Slot,
     remembered: usize,
@@ -117,11 +117,11 @@ fn moved(step: &Step, by: Slot) -> Step {
     }
 }
 
-impl Flattening {
+impl Fusing {
     fn end_line(&mut self) {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() {
-            self.parts.push(FlatPart::Line(line));
+            self.parts.push(FusedPart::Line(line));
         }
     }
 
@@ -210,8 +210,8 @@ impl Flattening {
         }
         self.gone.insert(number, (most, from));
         let next = moved_pairs(&steady.next, base).collect();
-        let rounds = FlatRounds { leaves, from, rows: kept.len(), kept, ..FlatRounds::of(steady, base, next, most) };
-        self.parts.push(FlatPart::Rounds(rounds));
+        let rounds = FusedRounds { leaves, from, rows: kept.len(), kept, ..FusedRounds::of(steady, base, next, most) };
+        self.parts.push(FusedPart::Rounds(rounds));
         self.results(step, steady, base, (!leaves).then_some(most), |_| false)
     }
 
@@ -226,7 +226,7 @@ impl Flattening {
         let mut past: Vec<Past> = step.remembered.history.iter().enumerate().map(past).collect();
         past.iter().for_each(|past| self.forget(past.slot, false));
         let rows = past.len();
-        self.parts.push(FlatPart::Recall { from: from + (rounds as usize - 1) * rows, past: past.clone() });
+        self.parts.push(FusedPart::Recall { from: from + (rounds as usize - 1) * rows, past: past.clone() });
         step.body.steps.iter().try_for_each(|step| self.push(&moved(step, base)))?;
         for (state, next) in rows_of(step.state()).zip(rows_of(&step.next)) {
             self.push_move(base + state, base + next)?;
@@ -237,8 +237,8 @@ impl Flattening {
         let next = steady.next.iter().copied().filter(|next| !is_later(next.1));
         let next = moved_pairs(&next.collect::<Vec<_>>(), base).collect();
         let from = from + (rounds as usize - 2) * rows;
-        let rounds_left = FlatRounds::of(steady, base, next, rounds - 1);
-        self.parts.push(FlatPart::Rounds(FlatRounds { from, past, rows, ..rounds_left }));
+        let rounds_left = FusedRounds::of(steady, base, next, rounds - 1);
+        self.parts.push(FusedPart::Rounds(FusedRounds { from, past, rows, ..rounds_left }));
         self.results(step, steady, base, Some(rounds), is_later)
     }
 
@@ -277,10 +277,10 @@ fn moved_pairs(pairs: &[(Slot, Slot)], by: Slot) -> impl Iterator<Item = (Slot, 
     pairs.iter().map(move |&(next, state)| (next + by, state + by))
 }
 
-impl FlatRounds {
+impl FusedRounds {
     /// So many rounds of a loop under way.
-    fn of(steady: &Steady, base: Slot, next: Vec<(Slot, Slot)>, most: u64) -> FlatRounds {
-        FlatRounds {
+    fn of(steady: &Steady, base: Slot, next: Vec<(Slot, Slot)>, most: u64) -> FusedRounds {
+        FusedRounds {
             steps: steady.steps.iter().map(|step| moved(step, base)).collect(),
             next,
             reals: steady.reals.iter().map(|row| base + row).collect(),

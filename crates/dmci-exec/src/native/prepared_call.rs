@@ -1,5 +1,5 @@
-//! Calls that need nothing but their numbers: what they run was found by a call like them, and they have memory of their
-//! own. For few lanes, to look for these takes longer than the code.
+//! Prepared calls: an earlier call of the same shape has chosen the code and allocated its memory, so a prepared call needs
+//! nothing but its numbers. For few lanes the lookup takes longer than the code.
 
 use super::compile::{Compiled, Part};
 use super::emit::{LISTS_AT, MOST_LISTS};
@@ -12,18 +12,18 @@ use crate::target::Target;
 use crate::words::Words;
 use std::sync::Arc;
 
-/// A call that one call of machine code does, for those that differ from it in their numbers alone.
+/// Code and memory for calls that differ in their numbers alone.
 #[derive(Debug)]
-pub enum Ready {
+pub enum PreparedCall {
     /// One lane.
-    Lane(ReadyLane),
+    Lane(PreparedLane),
     /// Lanes with their numbers in lists.
-    Lists(ReadyLists),
+    Lists(PreparedLists),
 }
 
 /// Code for one lane.
 #[derive(Debug)]
-pub struct ReadyLane {
+pub struct PreparedLane {
     code: Arc<Compiled>,
     at: usize,
     rows: Words,
@@ -35,7 +35,7 @@ pub struct ReadyLane {
 
 /// Code for so many lanes, of which none can leave.
 #[derive(Debug)]
-pub struct ReadyLists {
+pub struct PreparedLists {
     direct: Arc<Direct>,
     at: usize,
     lanes: usize,
@@ -53,24 +53,24 @@ const FEW_WORDS: usize = 1 << 13;
 
 impl Plan {
     /// What does calls like this one, if one call of code does everything.
-    pub(crate) fn ready<L: Leaves>(
+    pub(crate) fn prepared_call<L: Leaves>(
         &self,
         lanes: usize,
         leaves: &L,
         threads: usize,
         target: &Target<'_, L::Number>,
-    ) -> Option<Ready> {
+    ) -> Option<PreparedCall> {
         if lanes == 1 {
-            return ReadyLane::new(self.native.few.get()?.as_ref()?).map(Ready::Lane);
+            return PreparedLane::new(self.native.few.get()?.as_ref()?).map(PreparedCall::Lane);
         }
         let direct = self.native.direct[L::Number::SINGLE as usize].find(leaves.arrangement())?;
         let is_all = direct.does_at_once(lanes, leaves, target) && self.is_for_one_thread(lanes, threads);
-        if is_all { ReadyLists::new(direct, lanes).map(Ready::Lists) } else { None }
+        if is_all { PreparedLists::new(direct, lanes).map(PreparedCall::Lists) } else { None }
     }
 }
 
-impl ReadyLane {
-    fn new(code: &Arc<Compiled>) -> Option<ReadyLane> {
+impl PreparedLane {
+    fn new(code: &Arc<Compiled>) -> Option<PreparedLane> {
         let &[Part::Code(at)] = &code.parts[..] else { return None };
         let (rows, spills) = (code.rows * FEW, code.spill_bytes.div_ceil(8));
         if code.step > FEW || rows + spills + code.remembered > FEW_WORDS {
@@ -79,7 +79,7 @@ impl ReadyLane {
         let code = code.clone();
         let (rows, mut spills, mut remembered) = (Words::with(rows), Words::with(spills), Words::default());
         code.remember(&mut spills, &mut remembered);
-        Some(ReadyLane { code, at, rows, spills, marks: [STAYED; FEW], _remembered: remembered })
+        Some(PreparedLane { code, at, rows, spills, marks: [STAYED; FEW], _remembered: remembered })
     }
 
     /// Runs one lane with these numbers for its leaves, and then those. False if it leaves the path, or if these are not
@@ -91,7 +91,7 @@ impl ReadyLane {
         more: impl ExactSizeIterator<Item = N>,
         results: [&mut [N]; 3],
     ) -> bool {
-        let ReadyLane { code, at, rows, spills, marks, .. } = self;
+        let PreparedLane { code, at, rows, spills, marks, .. } = self;
         if numbers.len() + more.len() != code.output_rows - code.leaf_rows {
             return false;
         }
@@ -123,7 +123,7 @@ fn spread<N: Number>(row: &mut [u64; FEW], x: N) {
     unsafe { spread_at_once(row, x.bits()) };
 }
 
-/// Written as the code reads it: of what was written in parts, a processor makes no whole until it is in the cache.
+/// One store as wide as the load that follows, or store forwarding fails.
 ///
 /// # Safety
 /// The processor has AVX.
@@ -132,8 +132,8 @@ unsafe fn spread_at_once(row: &mut [u64; FEW], bits: u64) {
     *row = [bits; FEW];
 }
 
-impl ReadyLists {
-    fn new(direct: &Arc<Direct>, lanes: usize) -> Option<ReadyLists> {
+impl PreparedLists {
+    fn new(direct: &Arc<Direct>, lanes: usize) -> Option<PreparedLists> {
         let code = &direct.code;
         let &[Part::Code(at)] = &code.parts[..] else { return None };
         let spills = code.spill_bytes.div_ceil(8);
@@ -146,14 +146,14 @@ impl ReadyLists {
         let members = layout.members.iter().zip(&layout.strides);
         let sources = members.map(|(&leaf, &stride)| (leaf, lanes * stride as usize)).collect();
         let results = layout.widths.map(|width| lanes * width);
-        Some(ReadyLists { direct: direct.clone(), at, lanes, sources, results, spills, _remembered: remembered })
+        Some(PreparedLists { direct: direct.clone(), at, lanes, sources, results, spills, _remembered: remembered })
     }
 
     /// Runs the lanes; `list` gives the numbers that a leaf is among. False, and nothing done, if these or the results
     /// are too few or of another precision.
     #[inline]
     pub fn run<'l, N: Number>(&mut self, list: impl Fn(usize) -> &'l [N], results: [&mut [N]; 3]) -> bool {
-        let ReadyLists { direct, at, lanes, sources, results: needed, spills, .. } = self;
+        let PreparedLists { direct, at, lanes, sources, results: needed, spills, .. } = self;
         let (layout, code) = (&direct.layout, &direct.code);
         let spills = &mut spills[..];
         let Some(table) = spills[LISTS_AT / 8..].first_chunk_mut::<MOST_LISTS>() else { return false };
