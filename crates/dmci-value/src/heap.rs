@@ -8,6 +8,10 @@
 //! long as it does not return to the VM loop. Allocation past the threshold only zeroes
 //! [`Heap::poll`], which makes the VM look up at its next call or loop edge.
 
+mod collect;
+#[cfg(test)]
+mod tests;
+
 use crate::alarm::Alarm;
 use crate::codes::ErrorCode;
 use crate::diagnostic::{Diagnostic, Error};
@@ -82,8 +86,6 @@ const KINDS: [Kind; 19] = [
     Kind::Bytevector,
     Kind::Tensor,
 ];
-/// Header of an object that has moved: the low half is its new place.
-const FORWARDED: u64 = 0xFF;
 
 // Header: low byte kind, next three bytes identity (0 = not asked for yet),
 // high half: payload words, or the place of a pair (pairs always have two).
@@ -151,6 +153,10 @@ pub struct Heap {
 /// Allocation between collections, at least: 8 MiB.
 const MIN_NURSERY: usize = 1 << 20;
 
+/// Words of the largest heap, its image included: 30 GiB. References are word indices of 32 bits; the last 2 GiB that
+/// these reach are for what is allocated without asking, between two looks of the VM.
+const MOST_WORDS: usize = u32::MAX as usize - (1 << 28) + 1;
+
 impl Default for Heap {
     fn default() -> Self {
         Heap {
@@ -162,7 +168,7 @@ impl Default for Heap {
             poll: 0,
             poll_taken: 0,
             collect_at: MIN_NURSERY,
-            max_words: usize::MAX >> 4,
+            max_words: MOST_WORDS,
             outside: 0,
             next_identity: 0,
             tensors: false,
@@ -297,9 +303,17 @@ impl Heap {
         }
     }
 
+    /// Where the next object will be.
+    #[inline]
+    fn next_ref(&self) -> Ref {
+        // `MOST_WORDS` keeps the index below 2^32.
+        debug_assert!(u32::try_from(self.words.len()).is_ok());
+        Ref(self.words.len() as u32)
+    }
+
     /// An object of values.
     pub fn alloc(&mut self, kind: Kind, fields: &[Value]) -> Value {
-        let r = Ref(self.words.len() as u32);
+        let r = self.next_ref();
         // Pairs have no length, but a place.
         self.words.push(header(kind, if kind == Kind::Pair { 0 } else { fields.len() as u32 }));
         self.words.extend(fields.iter().map(|v| v.0));
@@ -315,7 +329,7 @@ impl Heap {
     /// An object of `len` equal values; fails if the heap limit would be passed.
     pub fn alloc_filled(&mut self, kind: Kind, len: usize, fill: Value) -> Result<Value, Error> {
         self.ensure(len + 1)?;
-        let r = Ref(self.words.len() as u32);
+        let r = self.next_ref();
         self.words.push(header(kind, len as u32));
         self.words.resize(self.words.len() + len, fill.0);
         self.note_growth();
@@ -325,7 +339,7 @@ impl Heap {
     /// An object of raw words.
     pub fn alloc_raw(&mut self, kind: Kind, words: &[u64]) -> Value {
         debug_assert!(kind as u8 >= RAW_FROM);
-        let r = Ref(self.words.len() as u32);
+        let r = self.next_ref();
         self.words.push(header(kind, words.len() as u32));
         self.words.extend_from_slice(words);
         self.note_growth();
@@ -341,7 +355,7 @@ impl Heap {
     /// A pair that knows its place.
     #[inline]
     pub fn cons_at(&mut self, car: Value, cdr: Value, place: SpanId) -> Value {
-        let r = Ref(self.words.len() as u32);
+        let r = self.next_ref();
         self.words.extend_from_slice(&[header(Kind::Pair, place.0), car.0, cdr.0]);
         self.note_growth();
         Value::pair(r)
@@ -434,11 +448,12 @@ impl Heap {
 
     /// The error for a heap that is full.
     pub fn out_of_memory(&self) -> Error {
-        Diagnostic::error(
-            ErrorCode::E0402,
-            format!("the program needs more than {} MiB of memory", self.max_words >> 17),
-        )
-        .help("raise the limit with --heap, or keep less data alive")
+        let message = format!("the program needs more than {} MiB of memory", self.max_words >> 17);
+        let help = match self.max_words < MOST_WORDS - self.image_end {
+            true => "raise the limit with --heap, or keep less data alive",
+            false => "keep less data alive: no heap can be larger",
+        };
+        Diagnostic::error(ErrorCode::E0402, message).help(help)
     }
 
     /// Counts bytes held outside the heap's words towards the limit.
@@ -459,9 +474,14 @@ impl Heap {
         self.words.len() - self.image_end + self.outside / 8
     }
 
-    /// Sets the limit in bytes (beyond the image).
+    /// The limit in words (beyond the image).
+    pub fn max_words(&self) -> usize {
+        self.max_words
+    }
+
+    /// Sets the limit in bytes (beyond the image). No heap has more words than references can name.
     pub fn set_limit(&mut self, bytes: usize) {
-        self.max_words = bytes / 8;
+        self.max_words = (bytes / 8).min(MOST_WORDS - self.image_end);
         self.collect_at = self.collect_at.min(self.image_end + self.max_words / 2).max(self.image_end + 1);
     }
 
@@ -694,108 +714,5 @@ impl Heap {
         self.touch(r.index());
         self.words[r.index()] = word | (self.next_identity as u64) << 8;
         self.next_identity
-    }
-
-    // ---- collection
-
-    /// Moves everything reachable from the roots into a fresh space; returns the words in use.
-    /// `roots` is called with a function to apply to each root slot.
-    pub fn collect(&mut self, roots: impl FnOnce(&mut dyn FnMut(&mut Value))) -> usize {
-        debug_assert!(self.store_log.is_none());
-        let mut to = std::mem::take(&mut self.spare);
-        to.clear();
-        to.extend_from_slice(&self.words[..self.image_end]);
-        let mut from = std::mem::take(&mut self.words);
-        let image_end = self.image_end;
-        roots(&mut |slot| *slot = forward(&mut from, &mut to, image_end, *slot));
-        // The image is a root too; then Cheney's scan over what was copied.
-        let mut at = 1;
-        while at < to.len() {
-            let head = to[at];
-            let n = payload_words(head);
-            if (head as u8) < RAW_FROM {
-                for i in at + 1..=at + n {
-                    let old = Value(to[i]);
-                    to[i] = forward(&mut from, &mut to, image_end, old).0;
-                }
-            }
-            at += n + 1;
-        }
-        let live = to.len() - image_end;
-        self.live = live;
-        self.words = to;
-        // Fresh memory would have to be mapped page by page again.
-        if from.capacity() <= 4 * (live + MIN_NURSERY) {
-            self.spare = from;
-        }
-        self.collect_at = (self.words.len() + live.max(MIN_NURSERY)).min(image_end + self.max_words.max(live + 1));
-        live
-    }
-}
-
-fn forward(from: &mut [u64], to: &mut Vec<u64>, image_end: usize, v: Value) -> Value {
-    let Some(r) = v.as_ref() else { return v };
-    if r.index() < image_end {
-        return v;
-    }
-    let head = from[r.index()];
-    if head as u8 as u64 == FORWARDED {
-        return v.moved_to(Ref((head >> 32) as u32));
-    }
-    let new = to.len();
-    to.extend_from_slice(&from[r.index()..=r.index() + payload_words(head)]);
-    from[r.index()] = FORWARDED | (new as u64) << 32;
-    v.moved_to(Ref(new as u32))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_heap_goes_back_to_a_moment_and_to_its_image() {
-        let mut first = Heap::new();
-        let shared = first.list(&[Value::fixnum(1), Value::fixnum(2)]);
-        let known = first.symbols.intern("known");
-        let image = first.into_image();
-        let mut heap = Heap::from_image(&image);
-        let read = heap.symbols.intern("read");
-        let kept = heap.list(&[shared, Value::symbol(read)]);
-        let moment = heap.now();
-        let later = heap.symbols.intern("later");
-        // Renamed symbols may have the names of others.
-        heap.symbols.alias(read);
-        heap.symbols.uninterned("read");
-        let new = heap.list(&[Value::symbol(later)]);
-        heap.store(shared.as_pair().expect("a pair"), 0, new);
-        heap.reset_to(&image, &moment);
-        assert_eq!(heap.car(shared), Some(Value::fixnum(1)), "the image is as it was");
-        assert_eq!(heap.list_items(kept), Some(vec![shared, Value::symbol(read)]));
-        assert_eq!(heap.symbols.find("later"), None);
-        assert_eq!((heap.symbols.find("read"), heap.symbols.find("known")), (Some(read), Some(known)));
-        assert_eq!(heap.symbols.intern("other"), later, "its place is free");
-        let start = heap.start();
-        heap.reset_to(&image, &start);
-        assert_eq!((heap.symbols.find("read"), heap.symbols.find("known")), (None, Some(known)));
-        assert_eq!(heap.now().words, image.words.len());
-    }
-
-    #[test]
-    fn an_image_that_was_written_all_over_is_restored() {
-        let mut first = Heap::new();
-        let numbers: Vec<Value> = (0..3000).map(Value::fixnum).collect();
-        let list = first.list(&numbers);
-        let image = first.into_image();
-        let mut heap = Heap::from_image(&image);
-        for round in 0..2 {
-            let mut at = list;
-            while let Some(pair) = at.as_pair() {
-                at = heap.cdr(at).expect("a pair");
-                heap.store(pair, 0, Value::TRUE);
-            }
-            let start = heap.start();
-            heap.reset_to(&image, &start);
-            assert_eq!(heap.list_items(list).as_ref(), Some(&numbers), "round {round}");
-        }
     }
 }

@@ -1,6 +1,5 @@
 //! Calls beyond the plain ones: arity, rest arguments, primitives, continuations, errors.
 
-use crate::join::left_arm;
 use crate::loops::Head;
 use crate::machine::Vm;
 use crate::prims::{self, Control, arguments, wrong_arity};
@@ -118,7 +117,9 @@ impl Vm {
                 };
                 match control {
                     Control::Apply => n = self.spread(n)?,
-                    Control::CallCc if self.arms.running() => return Err(left_arm("an arm captures a continuation")),
+                    Control::CallCc if self.arms.running() => {
+                        return Err(self.leave_arm("an arm captures a continuation"));
+                    }
                     Control::CallCc => {
                         let f = self.stack[self.fp];
                         let k = self.capture_continuation();
@@ -146,7 +147,7 @@ impl Vm {
             }
             if let Some(k) = self.world.heap.as_kind(f, Kind::Continuation) {
                 if self.arms.running() {
-                    return Err(left_arm("an arm leaves through a continuation"));
+                    return Err(self.leave_arm("an arm leaves through a continuation"));
                 }
                 let args = &self.stack[self.fp..self.fp + n];
                 let value = if n == 1 { args[0] } else { self.world.heap.alloc(Kind::Values, args) };

@@ -14,7 +14,7 @@ use crate::world::NAMED;
 use dmci_compile::bytecode::Reg;
 use dmci_tape::NodeId;
 use dmci_value::ErrorCode;
-use dmci_value::{Diagnostic, Error, Store, Value};
+use dmci_value::{Diagnostic, Error, Fault, Store, Value};
 
 mod merge;
 
@@ -71,6 +71,8 @@ pub(crate) struct Arms {
     pub since: u64,
     /// It may be the arm that the recorded lane does not take, and never end.
     pub speculative: bool,
+    /// Why it was left before an end that can be joined ([`Vm::leave_arm`]).
+    pub left: Option<&'static str>,
 }
 
 /// Procedures at whose entry an arm ends.
@@ -98,6 +100,7 @@ impl Default for Arms {
             at_start: false,
             since: 0,
             speculative: false,
+            left: None,
         }
     }
 }
@@ -113,11 +116,6 @@ impl Arms {
         let at_start = std::mem::take(&mut self.at_start);
         !at_start && code == self.code && self.stops.iter().any(|s| s.0 as usize == pc)
     }
-}
-
-/// The error that ends an arm that cannot be joined, for this reason; only explanations show it.
-pub(crate) fn left_arm(why: &str) -> Error {
-    Diagnostic::error(ErrorCode::E9901, why)
 }
 
 /// What came of both arms.
@@ -155,6 +153,13 @@ pub(crate) struct Start {
 }
 
 impl Vm {
+    /// Leaves an arm that cannot be joined. The error unwinds to [`Vm::try_arm`], which knows by `Arms::left` that
+    /// nothing has failed; no program and no report ever sees it.
+    pub(crate) fn leave_arm(&mut self, why: &'static str) -> Error {
+        self.arms.left = Some(why);
+        Diagnostic::error(ErrorCode::E9901, why)
+    }
+
     /// Whether a procedure is one of the program's, at whose entry arms may meet.
     pub(crate) fn may_meet(&self, word: u64) -> bool {
         match self.arms.entries {
@@ -234,7 +239,7 @@ impl Vm {
         let outer = std::mem::replace(&mut self.arms, arms);
         (self.arms.depth, self.arms.since) = (outer.depth + 1, self.world.time());
         let mut joined = self.try_arms(node, &start, (branch + 1, no));
-        if let Tried::Parted { entered: Some(procedure) } = joined
+        if let Ok(Tried::Parted { entered: Some(procedure) }) = joined
             && !again
         {
             // One arm may call where the other one returns: then both return in the end, unless the call
@@ -252,7 +257,7 @@ impl Vm {
             self.world.heap.poll = (poll - spent).max(0);
             self.world.heap.forget_stores();
         }
-        let Tried::Met(end, values) = joined else {
+        let Tried::Met(end, values) = joined? else {
             self.forget(&start);
             let why = self.world.why_parted.take();
             self.world.note_parted(test, || why.unwrap_or_else(|| "its arms do not meet".into()));
@@ -266,22 +271,22 @@ impl Vm {
     }
 
     /// Runs both arms and makes one state of what they did, if they end at the same place.
-    fn try_arms(&mut self, test: NodeId, start: &Start, (yes, no): (usize, usize)) -> Tried {
+    fn try_arms(&mut self, test: NodeId, start: &Start, (yes, no): (usize, usize)) -> Result<Tried, Error> {
         let entries = self.arms.entries;
-        let Some(yes) = self.try_arm(start, yes) else { return Tried::Parted { entered: None } };
+        let Some(yes) = self.try_arm(start, yes)? else { return Ok(Tried::Parted { entered: None }) };
         self.arms.entries = entries;
-        let Some(no) = self.try_arm(start, no) else { return Tried::Parted { entered: None } };
+        let Some(no) = self.try_arm(start, no)? else { return Ok(Tried::Parted { entered: None }) };
         let merged = if yes.end == no.end { self.merge(test, start, &yes, &no) } else { None };
         if yes.end != no.end {
             self.world.why_parted = Some(yes.end.differs_from(&no.end));
         }
-        match merged {
+        Ok(match merged {
             Some(values) => Tried::Met(yes.end, values),
             None => {
                 let entered = [yes, no].into_iter().find(|arm| arm.end == End::Enter);
                 Tried::Parted { entered: entered.and_then(|arm| arm.values.first().copied()) }
             }
-        }
+        })
     }
 
     /// Forgets what arms have recorded.
@@ -360,14 +365,15 @@ impl Vm {
     }
 
     /// Runs an arm from an instruction of the decision's frame to its end; the machine is then as
-    /// before, but for what was recorded and made. `None` if it has no end that can be joined.
-    pub(crate) fn try_arm(&mut self, start: &Start, pc: usize) -> Option<Outcome> {
+    /// before, but for what was recorded and made. `None` if it has no end that can be joined; an error of the
+    /// program or of a limit is met again where the arm is really taken, a bug of ours is reported at once.
+    pub(crate) fn try_arm(&mut self, start: &Start, pc: usize) -> Result<Option<Outcome>, Error> {
         let (first, guards) =
             self.world.recording.as_ref().map_or((0, 0), |r| (r.recorder.len(), r.recorder.guard_count()));
         self.pc = pc;
-        self.arms.end = None;
+        (self.arms.end, self.arms.left) = (None, None);
         let run = if self.world.numerics.single { self.run::<true, true>() } else { self.run::<false, true>() };
-        let end = self.arms.end.take();
+        let (end, left) = (self.arms.end.take(), self.arms.left.take());
         let printed = self.world.output.text.len() != start.output;
         let drew = self.world.random != start.random;
         let quiet = !printed && !drew && self.world.handlers == start.handlers && self.world.winders == start.winders;
@@ -375,9 +381,15 @@ impl Vm {
         self.restore(start);
         let (nodes, after) =
             self.world.recording.as_ref().map_or((0, 0), |r| (r.recorder.len(), r.recorder.guard_count()));
+        if let Err(error) = &run
+            && error.fault == Fault::Internal
+            && left.is_none()
+        {
+            return Err(error.clone());
+        }
         if self.world.explaining {
             self.world.why_parted = match &run {
-                Err(error) if error.code == ErrorCode::E9901 => Some(error.message.clone()),
+                Err(_) if left.is_some() => left.map(String::from),
                 Err(error) => Some(format!("an arm fails: {}", error.message)),
                 Ok(_) if printed => Some("an arm prints".into()),
                 Ok(_) if drew => Some("an arm draws random numbers".into()),
@@ -388,8 +400,8 @@ impl Vm {
                 Ok(_) => None,
             };
         }
-        let (end, values) = end.filter(|_| run.is_ok() && quiet && nodes - start.nodes <= MOST_NODES)?;
-        Some(Outcome { end, values, stores, guards: guards..after, nodes: first..nodes })
+        let end = end.filter(|_| run.is_ok() && quiet && nodes - start.nodes <= MOST_NODES);
+        Ok(end.map(|(end, values)| Outcome { end, values, stores, guards: guards..after, nodes: first..nodes }))
     }
 
     /// Makes one state of two: the values that are passed on, with the stores done.

@@ -8,7 +8,7 @@
 //! takes the same decisions; the loop ends where a lane does not. Its last state is put back, and
 //! the walk goes on at the head. Where this cannot be shown, rounds are recorded one after the other.
 
-use crate::join::{Arms, End as ArmEnd, Entries, Outcome, Start, left_arm};
+use crate::join::{Arms, End as ArmEnd, Entries, Outcome, Start};
 use crate::machine::Vm;
 use crate::world::{NAMED, World};
 use dmci_compile::bytecode::Reg;
@@ -262,21 +262,22 @@ impl Vm {
             self.world.heap.poll_taken = 0;
             self.world.heap.forget_stores();
         }
-        let Some(new) = found else { return Ok(None) };
+        let Some(new) = found? else { return Ok(None) };
         self.add_loop(head, new, since)
     }
 
     /// Records a round, if it can be repeated. The machine has to be restored.
-    fn find_loop(&mut self, head: Head, start: &Start) -> Option<NewState> {
+    fn find_loop(&mut self, head: Head, start: &Start) -> Result<Option<NewState>, Error> {
         let roots = self.roots(head);
         let before = self.world.heap.poll;
-        let first = self.one_round(head, start)?;
+        let Some(first) = self.one_round(head, start)? else { return Ok(None) };
         let steps = (before - self.world.heap.poll).max(1) as u64;
         let end = End { values: &first.values, stores: &first.stores, mark: start.mark };
-        let mut state = State::compare(&self.world, &roots, &end)?;
+        let Some(mut state) = State::compare(&self.world, &roots, &end) else { return Ok(None) };
         for _ in 0..TRIES {
             self.forget(start);
-            let recorder = &mut self.world.recording.as_mut()?.recorder;
+            let Some(recording) = &self.world.recording else { return Ok(None) };
+            let recorder = &recording.recorder;
             let (leaves, from, guards) = (recorder.leaf_count(), recorder.len(), recorder.guard_count());
             let nodes = self.world.leaves_for(&state);
             let values: Vec<Value> = nodes.iter().map(|&(_, v)| v).collect();
@@ -287,11 +288,15 @@ impl Vm {
             self.set_roots(head, &roots);
             let again = self.save(arguments(head));
             let round = self.one_round(head, &again);
-            let found = round.as_ref().and_then(|round| {
-                let end = End { values: &round.values, stores: &round.stores, mark: again.mark };
-                state.end(&self.world, &values, &roots, &end)
-            });
+            let found = match &round {
+                Ok(Some(round)) => {
+                    let end = End { values: &round.values, stores: &round.stores, mark: again.mark };
+                    state.end(&self.world, &values, &roots, &end)
+                }
+                _ => None,
+            };
             self.world.heap.undo_stores(logged, start.mark);
+            round?;
             let ends = match found {
                 Some(Found::Numbers(ends)) => self.world.end_nodes(&state, &ends),
                 Some(Found::More) => {
@@ -302,14 +307,15 @@ impl Vm {
             };
             let Some(end) = ends else {
                 self.drop_leaves(from, guards, leaves);
-                return None;
+                return Ok(None);
             };
             let round = Round { from, guards, start: nodes.iter().map(|n| n.0).collect(), end };
             let tests = self.world.places_of_guards(guards);
-            let (body, shared) = self.world.recording.as_mut()?.recorder.cut_round(&round, leaves)?;
-            return Some(NewState { state, body, shared, steps, tests });
+            let Some(recording) = &mut self.world.recording else { return Ok(None) };
+            let cut = recording.recorder.cut_round(&round, leaves);
+            return Ok(cut.map(|(body, shared)| NewState { state, body, shared, steps, tests }));
         }
-        None
+        Ok(None)
     }
 
     fn drop_leaves(&mut self, from: usize, guards: usize, leaves: usize) {
@@ -321,7 +327,7 @@ impl Vm {
     }
 
     /// Runs from the head until it is reached again.
-    fn one_round(&mut self, head: Head, start: &Start) -> Option<Outcome> {
+    fn one_round(&mut self, head: Head, start: &Start) -> Result<Option<Outcome>, Error> {
         let (stops, entries, pc) = match head {
             // At the head of a loop around this one, registers change that are no state of this one.
             Head::Label(pc) => {
@@ -341,6 +347,7 @@ impl Vm {
             at_start: true,
             since: self.world.time(),
             speculative: self.arms.speculative,
+            left: None,
         };
         let outer = std::mem::replace(&mut self.arms, arms);
         if let Head::Entry(n) = head {
@@ -352,7 +359,7 @@ impl Vm {
             Head::Label(pc) => ArmEnd::At(pc),
             Head::Entry(_) => ArmEnd::Enter,
         };
-        outcome.filter(|o| o.end == back)
+        Ok(outcome?.filter(|o| o.end == back))
     }
 
     /// Puts the loop on the tape and its last state into the machine.
@@ -379,7 +386,7 @@ impl Vm {
         }
         let Some(end) = end else { return Ok(None) };
         if self.arms.speculative && !end.finished {
-            return Err(left_arm("a loop in it does not end soon"));
+            return Err(self.leave_arm("a loop in it does not end soon"));
         }
         if end.finished && end.rounds == 0 {
             return Ok(None);

@@ -258,13 +258,14 @@ impl Vm {
     #[cold]
     pub(crate) fn poll(&mut self, top: usize) -> Result<(), Error> {
         if self.arms.running() {
-            return Err(crate::join::left_arm("an arm takes too many steps or too much memory"));
+            return Err(self.leave_arm("an arm takes too many steps or too much memory"));
         }
         self.account()?;
         if self.world.heap.wants_collection() {
             let live = self.collect(top);
             // Close to the limit every collection would free next to nothing.
-            if live > self.limits.heap / 8 - self.limits.heap / 64 {
+            let most = self.world.heap.max_words();
+            if live > most - most / 8 {
                 return Err(self.world.heap.out_of_memory());
             }
         }

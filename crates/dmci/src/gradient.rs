@@ -277,3 +277,42 @@ fn trace_literals(vm: &mut Vm, forms: Value) -> Vec<Parameter> {
     }
     parameters
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Records a program with joins and loops; x is 2 and a parameter, and no environment has the number of `broken`.
+    fn recorded(text: &str) -> Result<f64, Vec<Diagnostic>> {
+        let program = Program::new(text);
+        let options = RunOptions { mode: crate::Mode::Direct, ..RunOptions::default() };
+        let mut vm = Interpreter::shared().machine(&options).expect("there is nothing to bind");
+        vm.world.start_recording(TAPE_LIMIT);
+        (vm.world.joins, vm.world.loops) = (true, true);
+        let broken = vm.world.heap.alloc(Kind::Environment, &[Value::fixnum(1_000_000)]);
+        interpreter::bind(&mut vm.world, "broken", broken);
+        let x = vm.world.traced_leaf("x", LeafKind::Param, 2.0);
+        interpreter::bind(&mut vm.world, "x", x);
+        let forms = interpreter::read(&mut vm, &program, Origin::User).expect("it can be read");
+        let value = interpreter::run_forms(&mut vm, forms, &options)?;
+        Ok(vm.world.plain(value).as_real().expect("a real"))
+    }
+
+    #[test]
+    fn a_bug_in_an_arm_is_reported() {
+        // The lane itself takes the other arms.
+        let arms = [
+            "(if (< x 1.) ARM (* 2. x))",
+            "(if (> x 1.) (if (> x 1.5) (* 4. x) ARM) 0.)",
+            "(let loop ((y x)) (if (< y 1.) (* 8. y) (loop (if (> y 1e9) ARM (* 0.5 y)))))",
+        ];
+        for text in arms {
+            let errors = recorded(&text.replace("ARM", "(eval 1. broken)")).expect_err(text);
+            assert_eq!((errors[0].code, errors[0].fault), (ErrorCode::E9901, dmci_value::Fault::Internal), "{text}");
+            // An error of the program belongs to the lanes that take the arm, and so does what no join can do.
+            for arm in ["(car x)", "(call/cc (lambda (k) 3.))", "(let again ((n 0)) (if (< n 1e6) (again (+ n 1)) 5.))"] {
+                assert!(recorded(&text.replace("ARM", arm)).is_ok(), "{text} {arm}");
+            }
+        }
+    }
+}
