@@ -3,8 +3,8 @@
 #
 #   scripts/test.sh          everything that a change must pass, the Python package with NumPy and the
 #                            experiments in the small too; at most 18 minutes on two cores
-#   scripts/test.sh --long   more generated programs, 10 minutes of fuzzing for each target, the
-#                            sampler, the conformance tests on Guile and MIT Scheme, the comparisons with faer
+#   scripts/test.sh --long   more generated programs, 10 minutes of fuzzing for each target, the sampler, every
+#                            crate from its package, the conformance tests on Guile and MIT Scheme, comparisons with faer
 #                            and JAX, the Python package with JAX, PyTorch, scikit-learn, OpenEvolve and
 #                            notebooks, and the benchmarks
 #
@@ -52,6 +52,7 @@ setup() { if [ $long = yes ]; then scripts/setup.sh --peers; else scripts/setup.
 tests() { cargo test --workspace --exclude dmci-sample --no-fail-fast 2>&1 | tee "$log"; }
 # The paper's experiments in the small, by the command that people use; their claims are printed, not enforced.
 experiments() { "${CARGO_TARGET_DIR:-target}/debug/dmci" repro all --quick; }
+documentation() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude dmci-sample --no-deps --quiet; }
 sampler() { cargo test -p dmci-sample -p dmci-cli --features dmci-cli/sample 2>&1 | tee -a "$log"; }
 
 section "tools" setup
@@ -68,8 +69,10 @@ section "tests, documentation examples and fuzzing" tests
 if [ $long = yes ]; then section "Python" scripts/python.sh --long; else section "Python" scripts/python.sh; fi
 section "experiments, small" experiments
 section "counts of instructions" bench/counts.sh
+section "documentation without warnings" documentation
 if [ $long = yes ]; then
   section "sampler" sampler
+  section "crates from their packages" scripts/package.sh
   section "conformance on Guile and MIT Scheme" scripts/conformance-peers.sh
   section "linear algebra beside faer" cargo test --release --manifest-path oracles/faer/Cargo.toml
   section "values and derivatives beside JAX" bench/jax/compare.sh

@@ -1,4 +1,4 @@
-"""The filter of models/kalman/kalman-2d-scalar.scm in JAX, in scalars."""
+"""The filter of crates/dmci-repro/models/kalman/kalman-2d-scalar.scm in JAX, in scalars."""
 import jax.numpy as jnp
 from jax import lax
 

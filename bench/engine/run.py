@@ -46,7 +46,7 @@ def arguments():
 
 ARGS = arguments()
 REAL = np.float32 if ARGS.single else np.float64
-MODELS, RESULTS = os.path.join(ARGS.root, "models"), os.path.join(ARGS.root, "bench/results")
+MODELS, RESULTS = os.path.join(ARGS.root, "crates/dmci-repro/models"), os.path.join(ARGS.root, "bench/results")
 WIDTH = 26
 
 

@@ -1,4 +1,4 @@
-"""Compares values, gradients and Hessians of the program files in models/ with JAX, in float64.
+"""Compares values, gradients and Hessians of the program files in crates/dmci-repro/models with JAX, in float64.
 
 Relative differences: the norm of the difference by the norm of JAX's result, absolute where that is
 below 1e-12. The largest over the points is shown.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compares every program file of models/ with JAX: values, gradients, Hessians.
+# Compares every program file of crates/dmci-repro/models with JAX: values, gradients, Hessians.
 #
 #   bench/jax/compare.sh [--quick] [--only NAME]
 #
@@ -15,4 +15,4 @@ if ! "$venv/bin/python" -c 'import jax' 2>/dev/null; then
 fi
 target=${CARGO_TARGET_DIR:-$root/target}
 cargo build --release --quiet --manifest-path "$root/Cargo.toml" --target-dir "$target" -p dmci-cli
-exec "$venv/bin/python" "$here/compare.py" "$target/release/dmci" "$root/models" "$@"
+exec "$venv/bin/python" "$here/compare.py" "$target/release/dmci" "$root/crates/dmci-repro/models" "$@"

@@ -7,7 +7,7 @@ from typing import Callable
 class Model:
     """A model in JAX, and the inputs and parameters at which it is compared with the program."""
 
-    file: str                       # below models/, without .scm; or a name, with text or program
+    file: str                       # below crates/dmci-repro/models/, without .scm; or a name, with text or program
     function: Callable              # (parameters, inputs) -> scalar, both dictionaries
     params: dict                    # the defaults: they must be those of the file's schema
     inputs: dict = field(default_factory=dict)  # (low, high) for a uniform draw, or values to be taken in turn

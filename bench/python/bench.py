@@ -14,7 +14,7 @@ import numpy as np
 import dmci
 
 ROOT = Path(sys.argv[1])
-M05 = ROOT / "models/b/m05.scm"
+M05 = ROOT / "crates/dmci-repro/models/b/m05.scm"
 jax.config.update("jax_enable_x64", True)
 
 

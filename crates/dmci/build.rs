@@ -21,7 +21,7 @@ const UNITS: &[&str] = &[
 fn main() {
     // Asked for when it runs: a build directory may outlive the checkout that this script was compiled in.
     let here = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
-    let scheme = Path::new(&here).join("../../scheme");
+    let scheme = Path::new(&here).join("scheme");
     println!("cargo::rerun-if-changed={}", scheme.display());
     let mut bytes = Vec::new();
     for name in UNITS {

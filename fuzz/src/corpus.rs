@@ -20,7 +20,7 @@ const MAX_SEED: usize = 4000;
 pub fn seeds() -> Vec<String> {
     let root = workspace();
     let mut texts = Vec::new();
-    for folder in ["corpus", "examples", "scheme", "fuzz/regressions"] {
+    for folder in ["corpus", "examples", "crates/dmci/scheme", "fuzz/regressions"] {
         for path in files_under(&root.join(folder), "scm") {
             if let Ok(text) = std::fs::read_to_string(path) {
                 texts.push(text);

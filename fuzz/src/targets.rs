@@ -96,7 +96,7 @@ impl Target {
 fn names() -> &'static [String] {
     static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
         let mut names: Vec<String> = prims::table().iter().map(|p| p.name.to_string()).collect();
-        for path in corpus::files_under(&corpus::workspace().join("scheme"), "scm") {
+        for path in corpus::files_under(&corpus::workspace().join("crates/dmci/scheme"), "scm") {
             let text = std::fs::read_to_string(path).unwrap_or_default();
             let defined = text.lines().filter_map(|line| line.strip_prefix("(define "));
             let ends = |c: char| c.is_whitespace() || c == ')';

@@ -139,7 +139,7 @@ def test_torch_gradients_of_the_paper_are_right_twice(name):
     from dmci import load
     from dmci.torch import function
 
-    model = Model(load(ROOT / f"models/{name}.scm"))
+    model = Model(load(ROOT / f"crates/dmci-repro/models/{name}.scm"))
     f = function(model)
     theta = torch.tensor(model.start, requires_grad=True)
     rows = {key: torch.tensor([0.4, 0.9], dtype=torch.float64, requires_grad=True) for key in model.inputs}

@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT
 from dmci import Model, load
 
-M05 = ROOT / "models/b/m05.scm"
+M05 = ROOT / "crates/dmci-repro/models/b/m05.scm"
 
 
 def best(f, count, rounds=7):

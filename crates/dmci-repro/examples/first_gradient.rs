@@ -25,7 +25,7 @@ fn recursion(steps: usize) -> String {
     )
 }
 
-const FILTER: &str = include_str!("../../../models/kalman/kalman-2d-scalar.scm");
+const FILTER: &str = include_str!("../models/kalman/kalman-2d-scalar.scm");
 
 /// A program with its parameters and its input.
 struct Case {

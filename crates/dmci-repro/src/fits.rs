@@ -146,7 +146,7 @@ fn one(
 }
 
 macro_rules! styles {
-    ($($id:literal)*) => { [$(($id, include_str!(concat!("../../../experiments/b/styles/", $id, ".scm")))),*] };
+    ($($id:literal)*) => { [$(($id, include_str!(concat!("../programs/b/styles/", $id, ".scm")))),*] };
 }
 
 /// Experiment B in another style: binary operators, `letrec`, numbers with a point.

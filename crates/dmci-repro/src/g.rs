@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
 macro_rules! modules {
-    ($($name:literal)*) => { [$(($name, include_str!(concat!("../../../experiments/g/", $name, ".scm")))),*] };
+    ($($name:literal)*) => { [$(($name, include_str!(concat!("../programs/g/", $name, ".scm")))),*] };
 }
 
 const MODULES: [(&str, &str); 6] = modules!("decay" "oscillation" "quadratic" "sigmoid" "power" "gaussian");

@@ -38,7 +38,7 @@ macro_rules! task {
         Task {
             id: $id,
             title: $title,
-            source: include_str!(concat!("../../../models/", $file, ".scm")),
+            source: include_str!(concat!("../models/", $file, ".scm")),
             inputs: &[$($input),*],
             range: ($low, $high),
             points: $points,

@@ -32,7 +32,7 @@ const FIB: &str = "(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))
 const FUNCTIONS: &str = "(+ (exp (* a x)) (log x) (sin (* b x)) (tanh x) (expt x a) (atan x b) (sqrt x))";
 
 fn of_file(path: &str) -> Result<Program, Failure> {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../dmci-repro/models/");
     let text = std::fs::read_to_string(format!("{root}{path}")).map_err(|error| format!("{path}: {error}"))?;
     Ok(Program::named(path, &text))
 }

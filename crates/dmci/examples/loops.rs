@@ -61,7 +61,7 @@ fn recurrence(rounds: i64) {
 
 fn newton() {
     let lanes = 10_000;
-    let Ok(text) = std::fs::read_to_string("models/bench/newton-damped.scm") else { return };
+    let Ok(text) = std::fs::read_to_string("crates/dmci-repro/models/bench/newton-damped.scm") else { return };
     let xs = uniform(lanes, 1).iter().map(|u| 10f64.powf(12.0 * u - 6.0)).collect();
     let tolerances = uniform(lanes, 2).iter().map(|u| 10f64.powf(-2.0 - 10.0 * u)).collect();
     let etas = uniform(lanes, 3).iter().map(|u| 10f64.powf(-3.0 * u)).collect();
@@ -127,7 +127,10 @@ fn main() {
     println!("\nNewton's method to a tolerance, damped: from about 10 to 10,000 rounds");
     newton();
     println!("\na bucket with thresholds, 1,000 days, 64 restarts x 16 rows, 300 steps of Adam's method");
-    let written = [("if", "models/bench/bucket.scm"), ("min and max", "models/bench/bucket-minmax.scm")];
+    let written = [
+        ("if", "crates/dmci-repro/models/bench/bucket.scm"),
+        ("min and max", "crates/dmci-repro/models/bench/bucket-minmax.scm"),
+    ];
     let found = written.map(|(_, file)| bucket(file, 64, 300));
     for ((how, _), found) in written.iter().zip(&found) {
         if let Some((seconds, recordings)) = found {

@@ -6,7 +6,7 @@ use dmci_vm::{Image, boot, prims};
 use std::time::{Duration, Instant};
 
 /// The evaluator's text: what a tower runs as data.
-pub const EVALUATOR: &str = include_str!("../../../scheme/eval.scm");
+pub const EVALUATOR: &str = include_str!("../scheme/eval.scm");
 
 /// The compiled units in order of loading, each with its length before it (see `build.rs`).
 const UNITS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/system.bin"));

@@ -99,7 +99,7 @@ fn warnings_name_the_operation_the_place_and_the_reason_in_every_mode() {
 
 #[test]
 fn the_five_parameters_of_the_city_that_do_nothing_are_found() {
-    let text = std::fs::read_to_string(root().join("models/society/diffsoc-s.scm")).unwrap();
+    let text = std::fs::read_to_string(root().join("crates/dmci-repro/models/society/diffsoc-s.scm")).unwrap();
     let mut at = vec![
         ("growth", 0.02),
         ("policy_rate", 0.05),

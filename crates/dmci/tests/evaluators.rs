@@ -90,7 +90,8 @@ fn experiment_a() -> Vec<(String, Vec<(&'static str, f64)>)> {
         &[("a", 2.0), ("b", 1.5)],
         &[("a", 2.0), ("b", 0.5), ("c", 1.0)],
     ];
-    let read = |i: usize| std::fs::read_to_string(root().join(format!("models/a/p{}.scm", i + 1))).unwrap();
+    let read =
+        |i: usize| std::fs::read_to_string(root().join(format!("crates/dmci-repro/models/a/p{}.scm", i + 1))).unwrap();
     points.into_iter().enumerate().map(|(i, point)| (read(i), [point, &[("x", 1.7)]].concat())).collect()
 }
 

@@ -112,7 +112,8 @@ fn decisions_that_cannot_be_joined_stay_exact() {
 
 #[test]
 fn a_threshold_in_a_long_loop_is_a_few_recordings() {
-    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/bench/bucket.scm")).unwrap();
+    let text =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../dmci-repro/models/bench/bucket.scm")).unwrap();
     let rows: Vec<f64> = (0..16).map(|i| 0.8 + 0.4 * i as f64 / 15.0).collect();
     let truth = [60.0, 15.0, 0.15, 0.3];
     let noise = uniform(4 * 64, 11);

@@ -9,7 +9,7 @@ use dmci::{Column, Datum, Mode, Model, ModelOptions, Program, RunOptions, Want};
 use serde_json::Value as Json;
 
 fn model_text(name: &str) -> String {
-    std::fs::read_to_string(format!("{}/../../models/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    std::fs::read_to_string(format!("{}/../dmci-repro/models/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
 fn options(mode: Mode) -> ModelOptions {

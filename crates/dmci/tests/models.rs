@@ -1,4 +1,4 @@
-//! The program files of `models/`: each one runs, its modes agree, and its value is what is known of it.
+//! The program files of `crates/dmci-repro/models`: each one runs, its modes agree, and its value is what is known of it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -66,7 +66,7 @@ impl Case {
 }
 
 fn program(file: &str) -> Program {
-    let path = root().join("models").join(file).with_extension("scm");
+    let path = root().join("crates/dmci-repro/models").join(file).with_extension("scm");
     Program::named(file, &std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
 }
 
@@ -200,13 +200,13 @@ fn every_file_is_covered() {
             if path.is_dir() {
                 walk(&path, files);
             } else if path.extension().is_some_and(|e| e == "scm") {
-                let name = path.strip_prefix(root().join("models")).unwrap().with_extension("");
+                let name = path.strip_prefix(root().join("crates/dmci-repro/models")).unwrap().with_extension("");
                 files.insert(name.to_str().unwrap().replace('\\', "/"));
             }
         }
     }
     let mut files = BTreeSet::new();
-    walk(&root().join("models"), &mut files);
+    walk(&root().join("crates/dmci-repro/models"), &mut files);
     let covered: BTreeSet<String> = all().iter().map(|case| case.file).chain(GENERATORS).map(String::from).collect();
     assert_eq!(files, covered);
 }

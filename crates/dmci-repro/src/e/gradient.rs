@@ -39,7 +39,7 @@ pub const PAPER: Variant = Variant {
 
 /// The program for a depth: the template of the paper has depth 2.
 pub fn program(depth: usize) -> String {
-    let text = include_str!("../../../../experiments/e/template.scm");
+    let text = include_str!("../../programs/e/template.scm");
     let levels: Vec<String> = (1..depth).map(|k| format!("((soft-choice outer w{k} tau) x ")).collect();
     let nested = format!(
         "(define (f x) (* a {}((soft-choice inner w{depth} tau) x){}))",

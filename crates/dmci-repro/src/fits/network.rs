@@ -13,7 +13,7 @@ use dmci_ops::real::sqrt;
 use std::time::Instant;
 
 /// The program.
-pub const PROGRAM: &str = include_str!("../../../../experiments/b/mlp.scm");
+pub const PROGRAM: &str = include_str!("../../programs/b/mlp.scm");
 
 const HIDDEN: usize = 64;
 

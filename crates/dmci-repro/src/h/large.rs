@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
 /// DiffESM-S.
-pub const EARTH: &str = include_str!("../../../../models/earth/diffesm-s.scm");
+pub const EARTH: &str = include_str!("../../models/earth/diffesm-s.scm");
 /// DiffSoc-S.
-pub const SOCIETY: &str = include_str!("../../../../models/society/diffsoc-s.scm");
+pub const SOCIETY: &str = include_str!("../../models/society/diffsoc-s.scm");
 
 /// One measurement of a large model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Instant;
 
-const SCRIPT: &str = include_str!("../../../../experiments/h/vmap.py");
+const SCRIPT: &str = include_str!("../../programs/h/vmap.py");
 
 /// The composite of experiment I with two types.
-pub const GPP: &str = include_str!("../../../../experiments/h/gpp.scm");
+pub const GPP: &str = include_str!("../../programs/h/gpp.scm");
 
 /// Points that models are trained on.
 const ROWS: usize = 64;

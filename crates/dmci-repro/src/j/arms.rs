@@ -7,7 +7,7 @@ use crate::numbers::Real;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-const SCRIPT: &str = include_str!("../../../../experiments/j/arms.py");
+const SCRIPT: &str = include_str!("../../programs/j/arms.py");
 
 /// One arm on a sample of one family.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

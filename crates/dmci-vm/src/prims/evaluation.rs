@@ -1,4 +1,4 @@
-//! What `scheme/eval.scm` is built on: the expander, global environments, frames and places.
+//! What `crates/dmci/scheme/eval.scm` is built on: the expander, global environments, frames and places.
 
 use super::{Control, Primitive, at_least, between, fixed, unbound_variable, undefined_variable, unset_variable};
 use crate::environment::{EnvironmentId, USER};

@@ -1,4 +1,4 @@
-//! Ports and printing. The port is always given here; `scheme/lib/io.scm` fills in the current one.
+//! Ports and printing. The port is always given here; `crates/dmci/scheme/lib/io.scm` fills in the current one.
 
 use super::{Primitive, between, fixed};
 use crate::ports::{Port, PortKind};

@@ -1,4 +1,4 @@
-//! Lists: making and taking apart. Whatever takes a procedure is in `scheme/lib/lists.scm`.
+//! Lists: making and taking apart. Whatever takes a procedure is in `crates/dmci/scheme/lib/lists.scm`.
 
 use super::{Primitive, at_least, between, fixed};
 use crate::world::World;

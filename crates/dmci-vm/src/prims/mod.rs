@@ -1,6 +1,6 @@
 //! Primitive procedures: the table, and what their implementations share.
 //!
-//! A primitive never calls a procedure: whatever does is written in Scheme (`scheme/lib` of the crate `dmci`)
+//! A primitive never calls a procedure: whatever does is written in Scheme (`crates/dmci/scheme/lib`)
 //! or is an instruction of the VM. A primitive never collects garbage. A primitive that can take
 //! long or allocate much checks first ([`dmci_value::Heap::ensure`]) and counts its work
 //! ([`World::spend`]).

@@ -1,4 +1,4 @@
-//! Vectors. Whatever takes a procedure is in `scheme/lib/vectors.scm`.
+//! Vectors. Whatever takes a procedure is in `crates/dmci/scheme/lib/vectors.scm`.
 
 use super::{Primitive, at_least, between, fixed};
 use crate::world::World;

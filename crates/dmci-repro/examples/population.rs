@@ -2,7 +2,7 @@
 //! parameters, 300 epochs of Adam, each restart with its own clip.
 //!
 //! ```sh
-//! cargo run --release -p dmci-fit --example population [RESTARTS]
+//! cargo run --release -p dmci-repro --example population [RESTARTS]
 //! ```
 
 use dmci::{Column, Datum, Interpreter, Model, ModelOptions, Program, RunOptions, Want};
@@ -30,7 +30,7 @@ const LEARNED: [&str; 15] = [
 
 fn main() -> Result<(), dmci::Report> {
     let restarts: usize = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(200);
-    let text = include_str!("../../../models/earth/diffesm-s.scm");
+    let text = include_str!("../models/earth/diffesm-s.scm");
     let program = Program::named("diffesm-s.scm", text);
     let constants = |list: &[(&str, Datum)]| list.iter().map(|(n, d)| (n.to_string(), d.clone())).collect::<Vec<_>>();
     let bindings = constants(&[
