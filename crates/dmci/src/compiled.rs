@@ -12,6 +12,16 @@ use dmci_vm::{Vm, prims};
 use rustc_hash::FxHashMap;
 
 /// A compiled program.
+///
+/// ```
+/// use dmci::{Compiled, Interpreter, Program, RunOptions};
+///
+/// let interpreter = Interpreter::shared();
+/// let bytes = interpreter.compile(&Program::new("(+ 1 2)"))?.to_bytes();
+/// let compiled = Compiled::from_bytes(&bytes)?;
+/// assert_eq!(interpreter.run_compiled(&compiled, &RunOptions::default())?.text, "3");
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compiled {
     unit: Unit,

@@ -4,6 +4,16 @@ use dmci_value::{Heap, Kind, Shape, Value, num};
 use serde_json::{Value as Json, json};
 
 /// A datum.
+///
+/// ```
+/// use dmci::{Datum, Program, RunOptions};
+///
+/// let numbers = Datum::list(vec![Datum::Integer(1), Datum::Real(2.5)]);
+/// let outcome = Program::new("(reverse numbers)").run(&RunOptions::default().with("numbers", numbers))?;
+/// assert_eq!(outcome.value, Datum::list(vec![Datum::Real(2.5), Datum::Integer(1)]));
+/// assert_eq!(outcome.value.to_json().to_string(), "[2.5,1]");
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum Datum {
@@ -26,6 +36,18 @@ pub enum Datum {
     Values(Vec<Datum>),
     /// Something that is not data, as it prints.
     Opaque(String),
+}
+
+impl From<bool> for Datum {
+    fn from(b: bool) -> Datum {
+        Datum::Bool(b)
+    }
+}
+
+impl From<&str> for Datum {
+    fn from(text: &str) -> Datum {
+        Datum::String(text.into())
+    }
 }
 
 /// Deeper or larger data become opaque, so that a circular result cannot hang us.

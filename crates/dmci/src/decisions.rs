@@ -12,6 +12,18 @@ use dmci_vm::traced::{Decided, Explanation};
 use serde_json::{Value as Json, json};
 
 /// Decisions by place, with the texts that they are in.
+///
+/// ```
+/// use dmci::{Column, Decisions, Model, ModelOptions, Program, Want};
+///
+/// let options = ModelOptions { explain: true, ..ModelOptions::default() };
+/// let model = Model::builder(Program::new("(if (< x 1.) x (* a x))")).parameter("a").options(options).build()?;
+/// model.evaluate(&[3.0], &[Column::Reals(vec![0.5])], Want::Values)?;
+/// let decisions: Decisions = model.decisions();
+/// assert_eq!(decisions.places[0].1.joined, 1);
+/// assert_eq!(decisions.print(), "decisions\n  1:5 (< x 1.): joined\n");
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Decisions {
     /// In the order in which the places were first met; a place that is not in the program's text is `None`.
@@ -152,6 +164,19 @@ fn shortened(text: &str) -> String {
 }
 
 /// How a recording is made to be looked at.
+///
+/// ```
+/// use dmci::{GradOptions, Interpreter, Program, RunOptions, TapeOptions};
+///
+/// let grad = GradOptions { run: RunOptions::default().with("x", 0.5), ..GradOptions::default() };
+/// let program = Program::new("(if (< x 1.) (* x x) x)");
+/// let [joined, guarded] = [true, false].map(|joins| {
+///     let options = TapeOptions { grad: grad.clone(), joins, loops: joins };
+///     Interpreter::shared().explain(&program, &options)
+/// });
+/// assert_eq!((joined?.tape.guards.len(), guarded?.tape.guards.len()), (0, 1));
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct TapeOptions {
     /// What is traced, and how the program is run.
@@ -163,6 +188,16 @@ pub struct TapeOptions {
 }
 
 /// A recording to look at.
+///
+/// ```
+/// use dmci::{GradOptions, Interpreter, Program, Recorded, RunOptions, TapeOptions};
+///
+/// let grad = GradOptions { run: RunOptions::default().with("x", 0.5), ..GradOptions::default() };
+/// let options = TapeOptions { grad, joins: true, loops: true };
+/// let recorded: Recorded = Interpreter::shared().explain(&Program::new("(display 1) (exp x)"), &options)?;
+/// assert_eq!((recorded.tape.operations(), recorded.output.as_str()), (1, "1"));
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Recorded {
     /// The tape; its output is the value of the program.

@@ -6,6 +6,15 @@ use dmci_tape::passes::{Passes, merge_equal, remove_dead};
 use serde_json::{Value as Json, json};
 
 /// A tape, what passes make of it, and its plan.
+///
+/// ```
+/// use dmci::{GradOptions, Passes, Program, TapeReport};
+///
+/// let gradient = Program::new("(params (a free 3.0)) (* a a)").grad(&GradOptions::default())?;
+/// let report = TapeReport::new(&gradient.tape, Passes::default());
+/// assert!(report.print(false).starts_with("%0 = param \"a\"\n%1 = mul %0 %0\n"));
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct TapeReport<'a> {
     tape: &'a Tape,

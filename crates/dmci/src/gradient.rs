@@ -13,6 +13,19 @@ use dmci_value::{Diagnostic, Kind, Origin, Value};
 use dmci_vm::{Vm, World};
 
 /// What to differentiate by.
+///
+/// ```
+/// use dmci::{GradOptions, Program, RunOptions, Wrt};
+///
+/// let run = RunOptions::default().with("x", 2.0).with("y", 5.0);
+/// let by_y = GradOptions { run: run.clone(), wrt: Wrt::Names(vec!["y".into()]), ..GradOptions::default() };
+/// let by_literals = GradOptions { run, wrt: Wrt::Literals, ..GradOptions::default() };
+/// let program = Program::new("(* 3.0 x y)");
+/// assert_eq!(program.grad(&by_y)?.flat, [6.0]);
+/// let gradient = program.grad(&by_literals)?;
+/// assert_eq!((gradient.coordinates, gradient.flat), (vec!["1:4".to_string()], vec![10.0]));
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Default)]
 pub enum Wrt {
     /// The parameters of the program's schema; without one, every binding that is a real or holds reals.
@@ -25,6 +38,16 @@ pub enum Wrt {
 }
 
 /// How to take a gradient.
+///
+/// ```
+/// use dmci::{GradOptions, Program, RunOptions};
+///
+/// let run = RunOptions::default().with("x", 2.0);
+/// let options = GradOptions { run, hessian: true, ..GradOptions::default() };
+/// let gradient = Program::new("(* x x x)").grad(&options)?;
+/// assert_eq!(gradient.hessian, Some(vec![vec![12.0]]));
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct GradOptions {
     /// Mode, limits, bindings, seed, cancel flag.
@@ -36,6 +59,17 @@ pub struct GradOptions {
 }
 
 /// A value and its derivatives.
+///
+/// ```
+/// use dmci::{Datum, GradOptions, Gradient, Program};
+///
+/// let program = Program::new("(params (a free 3.0) (w (vector 2) (1.0 2.0))) (* a (sum w))");
+/// let gradient: Gradient = program.grad(&GradOptions::default())?;
+/// assert_eq!((gradient.value, gradient.flat), (9.0, vec![3.0, 3.0, 3.0]));
+/// assert_eq!(gradient.grad[0], ("a".into(), Datum::Real(3.0)));
+/// assert_eq!(gradient.coordinates, ["a", "w.0", "w.1"]);
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Gradient {
     /// The value of the program, a number.
@@ -310,7 +344,8 @@ mod tests {
             let errors = recorded(&text.replace("ARM", "(eval 1. broken)")).expect_err(text);
             assert_eq!((errors[0].code, errors[0].fault), (ErrorCode::E9901, dmci_value::Fault::Internal), "{text}");
             // An error of the program belongs to the lanes that take the arm, and so does what no join can do.
-            for arm in ["(car x)", "(call/cc (lambda (k) 3.))", "(let again ((n 0)) (if (< n 1e6) (again (+ n 1)) 5.))"] {
+            for arm in ["(car x)", "(call/cc (lambda (k) 3.))", "(let again ((n 0)) (if (< n 1e6) (again (+ n 1)) 5.))"]
+            {
                 assert!(recorded(&text.replace("ARM", arm)).is_ok(), "{text} {arm}");
             }
         }

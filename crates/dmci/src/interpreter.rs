@@ -20,6 +20,15 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::thread::{self, ThreadId};
 
 /// How to run a program.
+///
+/// ```
+/// use dmci::{Mode, Program, RunOptions};
+///
+/// let options = RunOptions { mode: Mode::Direct, seed: 7, ..RunOptions::default() }.with("a", 2.0);
+/// let program = Program::new("(* a (random 1.0))");
+/// assert_eq!(program.run(&options)?.value, program.run(&options)?.value, "the same seed");
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// The mode.
@@ -38,7 +47,24 @@ pub struct RunOptions {
     pub numerics: Numerics,
 }
 
+impl RunOptions {
+    /// The same with a value for a name, as if `(define name value)` stood before the program.
+    pub fn with(mut self, name: &str, value: impl Into<Datum>) -> RunOptions {
+        self.bindings.push((name.into(), value.into()));
+        self
+    }
+}
+
 /// What a run gave.
+///
+/// ```
+/// use dmci::{Datum, Outcome, Program, RunOptions};
+///
+/// let outcome: Outcome = Program::new("(display \"hello\") (list 1 'a)").run(&RunOptions::default())?;
+/// assert_eq!(outcome.value, Datum::list(vec![Datum::Integer(1), Datum::Symbol("a".into())]));
+/// assert_eq!((outcome.text.as_str(), outcome.output.as_str()), ("(1 a)", "hello"));
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The value of the last form.
@@ -50,6 +76,16 @@ pub struct Outcome {
 }
 
 /// The compiled system and idle machines.
+///
+/// ```
+/// use dmci::{Interpreter, Program, RunOptions};
+///
+/// // Mostly `Program::run` is enough; this one has machines of its own.
+/// let interpreter = Interpreter::new();
+/// assert_eq!(interpreter.run(&Program::new("(* 6 7)"), &RunOptions::default())?.text, "42");
+/// assert!(interpreter.check(&Program::new("(car)"), &RunOptions::default()).has_errors());
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Debug)]
 pub struct Interpreter {
     image: Arc<Image>,

@@ -6,6 +6,16 @@ use std::fmt;
 use std::sync::Arc;
 
 /// How a program is run. All modes but [`Mode::Evaluator`] give the same values, output and errors.
+///
+/// ```
+/// use dmci::{Mode, Program, RunOptions};
+///
+/// let program = Program::new("(map square '(1 2 3))");
+/// for mode in [Mode::Direct, Mode::Dmci, Mode::Tower(2)] {
+///     assert_eq!(program.run(&RunOptions { mode, ..RunOptions::default() })?.text, "(1 4 9)");
+/// }
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Mode {
     /// The program itself is compiled.

@@ -6,6 +6,7 @@
 //! each lane alone, bit for bit.
 
 mod again;
+mod builder;
 mod known;
 mod lanes;
 mod path;
@@ -15,6 +16,7 @@ mod store;
 mod sums;
 mod tally;
 
+pub use builder::ModelBuilder;
 pub use known::KnownPath;
 pub use sums::Sums;
 
@@ -38,6 +40,17 @@ use store::Store;
 use tally::Tallies;
 
 /// Values of one input for all rows.
+///
+/// ```
+/// use dmci::{Column, Datum, Model, Program, Want};
+///
+/// let model = Model::builder(Program::new("(* a (apply + l))")).parameter("a").input("l").build()?;
+/// let pair = Datum::list(vec![Datum::Real(0.0), Datum::Real(0.0)]);
+/// let rows = Column::Shaped(pair, vec![1.0, 2.0, 3.0, 4.0]);
+/// assert_eq!(rows.len(), 2);
+/// assert_eq!(model.evaluate(&[10.0], &[rows], Want::Values)?.values, [30.0, 70.0]);
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column<N = f64> {
     /// Reals.
@@ -91,6 +104,15 @@ impl<N: Number> Column<N> {
 }
 
 /// How a model is run.
+///
+/// ```
+/// use dmci::{Model, ModelOptions, Program, Want};
+///
+/// let options = ModelOptions { outputs: 2, threads: 1, ..ModelOptions::default() };
+/// let model = Model::builder(Program::new("(list (* a a) (+ a 1))")).parameter("a").options(options).build()?;
+/// assert_eq!(model.evaluate(&[3.0], &[], Want::Values)?.values, [9.0, 4.0]);
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ModelOptions {
     /// Mode, limits, seed and cancel flag; bindings are the same for all lanes.
@@ -140,6 +162,15 @@ impl Default for ModelOptions {
 }
 
 /// How much to compute.
+///
+/// ```
+/// use dmci::{Model, Program, Want};
+///
+/// let model = Model::builder(Program::new("(* a a a)")).parameter("a").build()?;
+/// let batch = model.evaluate(&[2.0], &[], Want::Hessians)?;
+/// assert_eq!((batch.values[0], batch.gradients[0], batch.hessians[0]), (8.0, 12.0, 12.0));
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Want {
     /// Values.
@@ -152,6 +183,19 @@ pub enum Want {
 
 /// Results of a call, lane by lane: all rows of the first parameter set, then of the second, ...
 /// It can be used for the next call; then nothing is allocated.
+///
+/// ```
+/// use dmci::{Batch, Column, Model, Program, Want};
+///
+/// let model = Model::builder(Program::new("(/ a (vector-ref (vector 1 2) i))")).parameter("a").build()?;
+/// let mut batch = Batch::default();
+/// let rows = [Column::Data([0, 1, 2].map(dmci::Datum::Integer).to_vec())];
+/// model.evaluate_into(&mut batch, &[6.0], &rows, Want::Values)?;
+/// assert_eq!(batch.values[..2], [6.0, 3.0]);
+/// let (lane, report) = &batch.failures[0];
+/// assert_eq!((*lane, report.diagnostics[0].code), (2, dmci::ErrorCode::E0306));
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Batch<N = f64> {
     /// The values, all outputs of a lane one after the other; NaN where a lane failed.
@@ -183,7 +227,19 @@ impl<N> Batch<N> {
 /// How many models there were.
 static MODELS: AtomicU64 = AtomicU64::new(0);
 
-/// A program with parameters and inputs.
+/// A program with parameters and inputs, made by [`Model::builder`]: each path through the program is recorded once, and
+/// replayed over all rows and parameter sets.
+///
+/// ```
+/// use dmci::{Column, Model, Program, Want};
+///
+/// let model = Model::builder(Program::new("(if (< x 1.0) (* a x) (* a x x))")).parameter("a").build()?;
+/// // Two sets of one parameter over two rows: four lanes.
+/// let batch = model.evaluate(&[1.0, 10.0], &[Column::Reals(vec![0.5, 2.0])], Want::Gradients)?;
+/// assert_eq!(batch.values, [0.5, 4.0, 5.0, 40.0]);
+/// assert_eq!(batch.gradients, [0.5, 4.0, 0.5, 4.0]);
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Debug)]
 pub struct Model {
     program: Program,
@@ -209,6 +265,16 @@ pub struct Model {
 }
 
 /// What a model has done so far.
+///
+/// ```
+/// use dmci::{Column, Model, Program, Want};
+///
+/// let model = Model::builder(Program::new("(* a x)")).parameter("a").build()?;
+/// model.evaluate(&[2.0], &[Column::Reals(vec![1.0, 2.0, 3.0])], Want::Values)?;
+/// let done = model.statistics();
+/// assert_eq!((done.calls, done.recordings, done.hits, done.paths), (1, 1, 2, 1));
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Calls.
@@ -255,6 +321,16 @@ impl Model {
             tallies: Tallies::default(),
             decisions: Mutex::default(),
         }
+    }
+
+    /// The names of the parameters, in order.
+    pub fn parameter_names(&self) -> Vec<&str> {
+        self.params.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// The names of the inputs, in the order of the columns.
+    pub fn input_names(&self) -> Vec<&str> {
+        self.inputs.iter().map(String::as_str).collect()
     }
 
     /// How often the program was walked to record a path.

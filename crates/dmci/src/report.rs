@@ -5,6 +5,22 @@ use std::fmt;
 
 /// Diagnostics together with the sources that their spans point into. Every function of this crate that can fail
 /// returns one as its error; a report of warnings alone comes with a result.
+///
+/// ```
+/// use dmci::{ErrorCode, Program, Report, RunOptions};
+///
+/// fn area(radius: &str) -> Result<f64, Report> {
+///     let (name, radius) = dmci::Datum::parse_setting(radius)?;
+///     let outcome = Program::new("(* 3.14 r r)").run(&RunOptions::default().with(&name, radius))?;
+///     Ok(outcome.value.as_f64().unwrap_or(f64::NAN))
+/// }
+/// assert_eq!(area("r=2")?, 12.56);
+/// let report = area("r=\"two\"").expect_err("no number");
+/// assert_eq!(report.diagnostics[0].code, ErrorCode::E0303);
+/// assert_eq!(report.source_text().map(|(text, _)| text), Some("(* 3.14 r r)"));
+/// assert!(report.to_string().starts_with("error[E0303]"));
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// In order of discovery.

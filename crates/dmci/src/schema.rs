@@ -16,6 +16,15 @@ use rustc_hash::FxHashSet;
 
 /// Which values a parameter may have. A fit searches over an unbounded *raw* number, and the kind
 /// says how it becomes the value that the program sees; `c` is the parameter's scale.
+///
+/// ```
+/// use dmci::{Interpreter, ParameterKind, Program};
+///
+/// let program = Program::new("(params (a positive 1.0) (b (bounded 0 5) 2.0)) (* a b)");
+/// let kinds: Vec<_> = Interpreter::shared().names(&program)?.schema.parameters.into_iter().map(|p| p.kind).collect();
+/// assert_eq!(kinds, [ParameterKind::Positive, ParameterKind::Bounded(0.0, 5.0)]);
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ParameterKind {
@@ -54,6 +63,16 @@ impl std::fmt::Display for ParameterKind {
 }
 
 /// What is known of a parameter before any data: the name of a distribution and its numbers.
+///
+/// ```
+/// use dmci::{Interpreter, Program};
+///
+/// let program = Program::new("(params (a free 1.0 (prior normal 0 2))) a");
+/// let schema = Interpreter::shared().names(&program)?.schema;
+/// let prior = schema.parameters[0].prior.as_ref().expect("it has one");
+/// assert_eq!((prior.name.as_str(), &prior.numbers[..]), ("normal", &[0.0, 2.0][..]));
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prior {
     /// `normal`, for example.
@@ -63,6 +82,16 @@ pub struct Prior {
 }
 
 /// One parameter of a schema.
+///
+/// ```
+/// use dmci::{Interpreter, Parameter, Program};
+///
+/// let program = Program::new("(params (k positive 2.0 100 fixed)) k");
+/// let schema = Interpreter::shared().names(&program)?.schema;
+/// let k: &Parameter = &schema.parameters[0];
+/// assert_eq!((k.init, k.scale, k.fixed, k.shown_kind().as_str()), (2.0, Some(100.0), true, "positive"));
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// Its name in the program.
@@ -186,6 +215,17 @@ impl Parameter {
 }
 
 /// The parameters that a program declares, in order.
+///
+/// ```
+/// use dmci::{Interpreter, Program};
+///
+/// let program = Program::new("(params (a positive 1.0) (b free 2.0)) (* a b x)");
+/// let schema = Interpreter::shared().names(&program)?.schema;
+/// assert_eq!(schema.parameters.len(), 2);
+/// assert_eq!(schema.find("b").map(|b| b.init), Some(2.0));
+/// assert!(schema.find("x").is_none());
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schema {
     /// In the order of the program.
@@ -288,6 +328,15 @@ fn number(heap: &Heap, v: Value) -> Option<f64> {
 }
 
 /// What a program says about its own names.
+///
+/// ```
+/// use dmci::{Interpreter, Program};
+///
+/// let names = Interpreter::shared().names(&Program::new("(params (a free 1.0)) (define b 2) (* a b x)"))?;
+/// assert_eq!((names.used, names.defined), (vec!["a".to_string()], vec!["a".to_string(), "b".to_string()]));
+/// assert_eq!(names.unbound, Some(vec!["x".to_string()]));
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Names {
     /// The parameters that it declares.

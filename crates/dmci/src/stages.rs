@@ -13,6 +13,15 @@ use dmci_vm::{Vm, deep, prims};
 use std::time::{Duration, Instant};
 
 /// A stage that can be shown.
+///
+/// ```
+/// use dmci::{Interpreter, Program, Stage};
+///
+/// let compiled = Interpreter::shared().compile(&Program::new("(let ((x 1)) (+ x 2))"))?;
+/// assert_eq!(compiled.stage(Stage::Core)?.trim(), "((lambda (x) (+ x 2)) 1)");
+/// assert_eq!(Stage::ALL.map(|(name, _)| name), ["core", "anf", "graph", "bytecode"]);
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Core forms: what the expander makes and the evaluator evaluates.
@@ -32,6 +41,16 @@ impl Stage {
 }
 
 /// How large a compiled program is.
+///
+/// ```
+/// use dmci::{Interpreter, Program, Sizes};
+///
+/// let compiled = Interpreter::shared().compile(&Program::new("(define (f x) x) (f 1)"))?;
+/// let sizes: Sizes = compiled.sizes()?;
+/// assert_eq!((sizes.forms, sizes.functions), (2, 2));
+/// assert_eq!(sizes.bytes, compiled.to_bytes().len());
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Sizes {
     /// Top-level core forms.

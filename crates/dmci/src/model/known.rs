@@ -8,6 +8,16 @@ use dmci_value::Diagnostic;
 use dmci_value::ErrorCode;
 
 /// A path that a model has recorded.
+///
+/// ```
+/// use dmci::{Column, KnownPath, Model, Program, Want};
+///
+/// let model = Model::builder(Program::new("(* a x)")).parameter("a").build()?;
+/// model.evaluate(&[2.0], &[Column::Reals(vec![1.0, 2.0])], Want::Values)?;
+/// let paths: Vec<KnownPath> = model.known_paths(Want::Gradients)?;
+/// assert_eq!((paths.len(), paths[0].tape.outputs.len(), &paths[0].failure), (1, 2, &None));
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct KnownPath {
     /// Its operations; the first leaves are the numbers of the parameters. The outputs are the values and, if wanted, the

@@ -4,6 +4,17 @@ use super::{Batch, Model};
 use dmci_exec::{ColumnSpace, Number, sum_columns};
 
 /// Sums over the rows of each parameter set.
+///
+/// ```
+/// use dmci::{Column, Model, Program, Sums, Want};
+///
+/// let model = Model::builder(Program::new("(* a x)")).parameter("a").build()?;
+/// let batch = model.evaluate(&[2.0, 3.0], &[Column::Reals(vec![1.0, 2.0])], Want::Gradients)?;
+/// let mut sums = Sums::default();
+/// model.sum(&batch, 2, &mut sums);
+/// assert_eq!((sums.values, sums.gradients), (vec![6.0, 9.0], vec![3.0, 3.0]));
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sums {
     /// All outputs of a set one after the other.
