@@ -105,13 +105,13 @@ pub trait Arith {
         let negative = self.sub(minus, product);
         [product, self.fma(a, b, negative)]
     }
-    /// c[0] + c[1] x + ..., even and odd powers apart; x2 is the square of x.
+    /// `c[0] + c[1] x + ...`, even and odd powers apart; x2 is the square of x.
     fn polynomial(&mut self, x: Self::V, x2: Self::V, c: &[f64]) -> Self::V {
         let odd = self.every_other(x2, &c[1..]);
         let even = self.every_other(x2, c);
         self.fma(odd, x, even)
     }
-    /// c[0] + c[2] x + c[4] x^2 + ...
+    /// `c[0] + c[2] x + c[4] x^2 + ...`
     fn every_other(&mut self, x: Self::V, c: &[f64]) -> Self::V {
         let mut i = (c.len() - 1) / 2 * 2;
         let mut sum = self.real(c[i]);
@@ -122,7 +122,7 @@ pub trait Arith {
         }
         sum
     }
-    /// c[0] + c[1] x + ..., one after the other.
+    /// `c[0] + c[1] x + ...`, one after the other.
     fn horner(&mut self, x: Self::V, c: &[f64]) -> Self::V {
         let mut sum = self.real(c[c.len() - 1]);
         for &next in c[..c.len() - 1].iter().rev() {

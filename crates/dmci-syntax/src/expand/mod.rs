@@ -6,7 +6,7 @@
 //! source form that it comes from.
 //!
 //! Hygiene is by renaming: symbols that a macro's template inserts become aliases, fresh uninterned
-//! symbols that remember what they stand for and where the macro was defined ([`scope`]). Local
+//! symbols that remember what they stand for and where the macro was defined (`scope.rs`). Local
 //! variables keep the name that the user gave them unless something could mistake it for another.
 //! A free alias in a core form means the global of its base name.
 //!
