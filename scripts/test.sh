@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # The test command: formatting, lints, all tests with the documentation's examples, fuzzing, counts of instructions.
 #
+#   scripts/test.sh --fast   formatting, lints and tests of the Rust crates, without fuzzing, generated programs,
+#                            Python and experiments; under 3 minutes when everything is compiled
 #   scripts/test.sh          everything that a change must pass, the Python package with NumPy and the
 #                            experiments in the small too; at most 18 minutes on two cores
 #   scripts/test.sh --long   more generated programs, 10 minutes of fuzzing for each target, the sampler, every
@@ -14,10 +16,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 long=no
+fast=no
 case "${1:-}" in
   "") ;;
+  --fast) fast=yes ;;
   --long) long=yes ;;
-  *) sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
 # Nothing is built twice here: what incremental builds keep for the next one would only take time and disk.
@@ -50,12 +54,17 @@ setup() { if [ $long = yes ]; then scripts/setup.sh --peers; else scripts/setup.
 
 # The sampler comes with a library that takes minutes to compile.
 tests() { cargo test --workspace --exclude dmci-sample --no-fail-fast 2>&1 | tee "$log"; }
+# Tests whose time goes into experiments, generated programs and statistics are left to the whole command.
+fast_tests() {
+  cargo test --workspace --exclude dmci-sample --exclude dmci-fuzz --exclude dmci-repro --no-fail-fast -- \
+    --skip repro --skip long --skip coverage 2>&1 | tee "$log"
+}
 # The paper's experiments in the small, by the command that people use; their claims are printed, not enforced.
 experiments() { "${CARGO_TARGET_DIR:-target}/debug/dmci" repro all --quick; }
 documentation() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude dmci-sample --no-deps --quiet; }
 sampler() { cargo test -p dmci-sample -p dmci-cli --features dmci-cli/sample 2>&1 | tee -a "$log"; }
 
-section "tools" setup
+[ $fast = yes ] || section "tools" setup
 [ -f "${HOME:-}/.cargo/env" ] && . "${HOME:-}/.cargo/env"
 if [ $long = yes ]; then
   export DMCI_LONG=1
@@ -65,6 +74,11 @@ fi
 
 section "formatting" cargo fmt --all --check
 section "lints" cargo clippy --workspace --exclude dmci-sample --all-targets --quiet -- -D warnings
+if [ $fast = yes ]; then
+  section "tests and documentation examples" fast_tests
+  summary
+  exit 0
+fi
 section "tests, documentation examples and fuzzing" tests
 if [ $long = yes ]; then section "Python" scripts/python.sh --long; else section "Python" scripts/python.sh; fi
 section "experiments, small" experiments

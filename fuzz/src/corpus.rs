@@ -44,9 +44,9 @@ fn cut(text: &str) -> Vec<String> {
     if text.len() <= MAX_SEED {
         return vec![text.to_string()];
     }
-    let forms = crate::sexp::parse(text);
+    let forms = dmci_generate::sexp::parse(text);
     let bodies = forms.iter().map(|form| match form.children() {
-        [head, _, _, body @ ..] if head.to_string() == "test" => crate::sexp::text_of(body),
+        [head, _, _, body @ ..] if head.to_string() == "test" => dmci_generate::sexp::text_of(body),
         _ => format!("{form}\n"),
     });
     bodies.collect()

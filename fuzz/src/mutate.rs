@@ -1,7 +1,7 @@
 //! Damage to texts: by bytes, by tokens and by subtrees.
 
-use crate::random::Random;
-use crate::sexp::{Sexp, Tokens, parse, text_of};
+use dmci_generate::random::Random;
+use dmci_generate::sexp::{Sexp, Tokens, parse, text_of};
 
 /// Pieces of text that parsers tend to stumble over.
 const PIECES: &[&str] = &[

@@ -1,6 +1,6 @@
 //! Making a failing program small.
 
-use crate::sexp::Sexp;
+use dmci_generate::sexp::Sexp;
 
 /// Replacements that are tried for a subexpression, simplest first.
 const CONSTANTS: &[&str] = &["1", "'()", "#f", "\"\""];
@@ -68,8 +68,12 @@ fn smaller(forms: &[Sexp], node: usize) -> Vec<Vec<Sexp>> {
     if matches!(here, Sexp::Atom(_)) {
         return Vec::new();
     }
-    let mut all: Vec<Vec<Sexp>> =
-        CONSTANTS.iter().map(|c| crate::sexp::form(c, [])).filter(|c| c.size() < here.size()).map(&replace).collect();
+    let mut all: Vec<Vec<Sexp>> = CONSTANTS
+        .iter()
+        .map(|c| dmci_generate::sexp::form(c, []))
+        .filter(|c| c.size() < here.size())
+        .map(&replace)
+        .collect();
     all.extend(here.children().iter().cloned().map(&replace));
     if let Sexp::List(items) = &here {
         for i in 0..items.len() {
@@ -84,7 +88,7 @@ fn smaller(forms: &[Sexp], node: usize) -> Vec<Vec<Sexp>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sexp::{parse, text_of};
+    use dmci_generate::sexp::{parse, text_of};
 
     #[test]
     fn only_what_fails_is_left() {

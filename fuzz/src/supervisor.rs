@@ -2,10 +2,10 @@
 //! child is a finding, and the input that caused it is known.
 
 use crate::corpus;
-use crate::random::Random;
-use crate::sexp;
 use crate::shrink;
 use crate::targets::Target;
+use dmci_generate::random::Random;
+use dmci_generate::sexp;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};

@@ -2,13 +2,13 @@
 
 use crate::agree;
 use crate::corpus;
-use crate::generator;
 use crate::mutate;
-use crate::random::Random;
-use crate::sexp::text_of;
 use dmci::ErrorCode;
 use dmci::{Compiled, Interpreter, Limits, Mode, Program, Report, RunOptions};
 use dmci_compile::lower::Options;
+use dmci_generate::language;
+use dmci_generate::random::Random;
+use dmci_generate::sexp::text_of;
 use dmci_syntax::expand::{SyntaxTable, expand_program, intern_keywords, nesting_depth};
 use dmci_syntax::{printer, reader};
 use dmci_value::{Diagnostic, Heap, Origin};
@@ -109,8 +109,8 @@ fn names() -> &'static [String] {
 }
 
 fn generated(random: &mut Random) -> String {
-    let options = generator::Options { fault_every: 60, ..generator::Options::default() };
-    generator::program_text(random.word(), &options)
+    let options = language::Options { fault_every: 60, ..language::Options::default() };
+    language::program_text(random.word(), &options)
 }
 
 /// Text that is nested deeply, or that only looks so.

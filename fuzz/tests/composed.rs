@@ -4,7 +4,7 @@
 
 use dmci::{Interpreter, Mode, Program, RunOptions};
 use dmci_fuzz::agree;
-use dmci_fuzz::generator::{self, Options};
+use dmci_generate::language::{self, Options};
 
 fn outcome(program: &Program, mode: &Mode) -> String {
     let options = RunOptions { mode: mode.clone(), limits: agree::small_limits(), ..RunOptions::default() };
@@ -22,7 +22,7 @@ fn generated_programs_keep_their_meaning_as_parts() {
     let whole = Program::new("whole");
     let (mut compared, mut failures) = (0, Vec::new());
     for seed in 0..4000 {
-        let program = Program::new(&generator::program_text(seed, &Options::default()));
+        let program = Program::new(&language::program_text(seed, &Options::default()));
         let Ok(part) = whole.chain(&program, "whole") else { continue };
         let mode = if seed % 2 == 0 { Mode::Direct } else { Mode::Dmci };
         let (alone, composed) = (outcome(&program, &mode), outcome(&part, &mode));

@@ -7,7 +7,7 @@ use dmci::{
     Batch, Column, Datum, JitPolicy, Mode, Model, ModelOptions, Number, Numerics, Passes, Program, RunOptions, Want,
 };
 use dmci_fuzz::count;
-use dmci_fuzz::random::Random;
+use dmci_generate::random::Random;
 
 /// A number of a round, made of some others.
 fn number(random: &mut Random, atoms: &[String], depth: usize) -> String {

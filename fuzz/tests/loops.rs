@@ -8,7 +8,7 @@
 
 use dmci::{Batch, Column, Datum, Limits, Mode, Model, ModelOptions, Program, RunOptions, Want};
 use dmci_fuzz::count;
-use dmci_fuzz::random::Random;
+use dmci_generate::random::Random;
 use std::time::Duration;
 
 struct Writer<'a> {

@@ -4,10 +4,10 @@
 
 use dmci::{Datum, Mode};
 use dmci_fuzz::agree::{self, Seen, Ways};
-use dmci_fuzz::generator::{self, Options};
 use dmci_fuzz::is_long;
-use dmci_fuzz::sexp::{Sexp, text_of};
 use dmci_fuzz::shrink;
+use dmci_generate::language::{self, Options};
+use dmci_generate::sexp::{Sexp, text_of};
 use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,7 +64,7 @@ fn generated_programs_agree_in_all_modes() {
         let depth = 3 + seed as usize % 3;
         let fault_every = if seed % 2 == 0 { 0 } else { 120 };
         let options = Options { fault_every, depth, ..Options::default() };
-        let forms = generator::program(seed, &options);
+        let forms = language::program(seed, &options);
         let ways = if seed % ALL_WAYS_EVERY == 0 { Ways::All } else { Ways::Both };
         match agree::check(&text_of(&forms), ways, agree::small_limits(), &Vec::new()) {
             Ok(Seen::Value { .. }) => values.fetch_add(1, Ordering::Relaxed),
@@ -88,7 +88,7 @@ fn generated_programs_with_inputs_agree_in_all_modes() {
     let inputs: Vec<String> = ["a", "b", "c"].map(String::from).into();
     let options = Options { inputs: inputs.clone(), depth: 3, ..Options::default() };
     let failures = for_seeds(if is_long() { 20_000 } else { 1_000 }, |seed| {
-        let forms = generator::program(seed, &options);
+        let forms = language::program(seed, &options);
         let bindings =
             inputs.iter().enumerate().map(|(i, n)| (n.clone(), Datum::Real(seed as f64 / 7.0 - i as f64))).collect();
         let failed = agree::check(&text_of(&forms), Ways::Both, agree::small_limits(), &bindings).is_err();
@@ -107,7 +107,7 @@ fn portable_programs_give_what_guile_gives() {
     let options = Options { portable: true, fault_every: 0, ..Options::default() };
     let mut programs = Vec::new();
     for seed in 0..4000 {
-        let text = generator::program_text(seed, &options);
+        let text = language::program_text(seed, &options);
         // Guile leaves and enters winders once too often when a continuation is used inside, and
         // passes what is raised in a guard inside of a handler to the handler outside.
         let has = |word: &str| text.contains(word);

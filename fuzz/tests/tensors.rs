@@ -6,7 +6,7 @@ use dmci::{
     RunOptions, Shape, Want, Wrt,
 };
 use dmci_fuzz::count;
-use dmci_fuzz::random::Random;
+use dmci_generate::random::Random;
 
 /// A generator of expressions of a wanted shape. `a` and `b` are numbers, `w` is a vector of 3 and
 /// `x` a 2x3 matrix; `k` is an exact integer from 0 to 2.

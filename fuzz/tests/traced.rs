@@ -7,15 +7,15 @@ use dmci::{
 };
 use dmci_fuzz::agree::small_limits;
 use dmci_fuzz::count;
-use dmci_fuzz::generator::{self, Options};
-use dmci_fuzz::sexp::text_of;
+use dmci_generate::language::{self, Options};
+use dmci_generate::sexp::text_of;
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
 /// A generated program whose value is the sum of all numbers in its last form's value.
 fn program(seed: u64) -> Program {
     let inputs = NAMES.iter().map(|s| s.to_string()).collect();
-    let mut forms = generator::program(seed, &Options { inputs, ..Options::default() });
+    let mut forms = language::program(seed, &Options { inputs, ..Options::default() });
     let last = forms.pop().map_or_else(|| "0.".to_string(), |form| text_of(&[form]));
     Program::new(&format!(
         "{}(let total ((x {last}))

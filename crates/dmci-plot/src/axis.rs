@@ -24,9 +24,9 @@ impl Axis {
             (low, high) = (0.0, 1.0);
         }
         // Numbers that are all the same need room as well, more than rounding takes away.
-        let smallest = low.abs().max(high.abs()) * 1e-9;
+        let smallest = (low.abs().max(high.abs()) * 1e-9).max(SMALLEST);
         if high - low <= smallest {
-            let room = if low == 0.0 { 1.0 } else { low.abs() * 0.1 };
+            let room = if low.abs() <= SMALLEST { 1.0 } else { low.abs() * 0.1 };
             (low, high) = (low - room, high + room);
         }
         let room = (high - low) * air;
@@ -60,6 +60,9 @@ impl Axis {
 
 /// Beyond this, differences would overflow.
 const LARGEST: f64 = 1e300;
+
+/// Below this, the steps between ticks would underflow.
+const SMALLEST: f64 = 1e-290;
 
 /// A proper minus sign, as wide as a digit.
 fn minus(text: String) -> String {

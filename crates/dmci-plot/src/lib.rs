@@ -7,9 +7,8 @@ mod axis;
 mod chart;
 mod drawing;
 pub mod figure;
-mod letters;
+mod font;
 mod png;
-mod raster;
 mod svg;
 
 pub use axis::Axis;

@@ -2,32 +2,63 @@
 
 use super::Picture;
 use super::drawing::{Anchor, HEIGHT, INK, Pen, WIDTH, draw};
-use super::letters::width;
-use super::raster::{Color, Raster};
-use crc32fast::hash as crc32;
+use super::font::{Font, Line};
+use tiny_skia::{Color, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, Transform};
 
 /// Pixels to a unit of the paper.
-const SCALE: f64 = 2.0;
+const SCALE: f32 = 2.0;
 
 /// Draws the picture.
 pub fn png(picture: &Picture) -> Vec<u8> {
-    let mut painter = Painter { raster: Raster::new((WIDTH * SCALE) as usize, (HEIGHT * SCALE) as usize) };
+    let (width, height) = ((WIDTH as f32 * SCALE) as u32, (HEIGHT as f32 * SCALE) as u32);
+    let mut pixels = Pixmap::new(width, height).expect("the paper has a size");
+    pixels.fill(Color::WHITE);
+    let mut painter = Painter { pixels, font: Font::new() };
     draw(picture, &mut painter);
-    file(&painter.raster)
+    painter.pixels.encode_png().expect("a buffer in memory takes all bytes")
 }
 
 struct Painter {
-    raster: Raster,
+    pixels: Pixmap,
+    font: Font,
 }
 
-fn scaled((x, y): (f64, f64)) -> (f64, f64) {
-    (x * SCALE, y * SCALE)
-}
-
-/// The colour that `#rrggbb` stands for.
-fn rgb(color: &str) -> Color {
+/// The paint of a colour that is written `#rrggbb`.
+fn paint(color: &str, opacity: f32) -> Paint<'static> {
     let number = u32::from_str_radix(color.trim_start_matches('#'), 16).unwrap_or(0);
-    [(number >> 16) as u8, (number >> 8) as u8, number as u8]
+    let [_, red, green, blue] = number.to_be_bytes();
+    let mut paint = Paint { anti_alias: true, ..Paint::default() };
+    paint.set_color_rgba8(red, green, blue, (opacity * 255.0).round() as u8);
+    paint
+}
+
+/// A path through places; nothing if a place is not finite or there are too few of them.
+fn path(places: &[(f64, f64)], closed: bool) -> Option<Path> {
+    let mut builder = PathBuilder::new();
+    for (i, &(x, y)) in places.iter().enumerate() {
+        match i {
+            0 => builder.move_to(x as f32, y as f32),
+            _ => builder.line_to(x as f32, y as f32),
+        }
+    }
+    if closed {
+        builder.close();
+    }
+    builder.finish()
+}
+
+impl Painter {
+    fn fill(&mut self, path: Option<Path>, color: &str, opacity: f32) {
+        let Some(path) = path else { return };
+        let place = Transform::from_scale(SCALE, SCALE);
+        self.pixels.fill_path(&path, &paint(color, opacity), FillRule::Winding, place, None);
+    }
+
+    fn stroke(&mut self, path: Option<Path>, color: &str, width: f32) {
+        let Some(path) = path else { return };
+        let stroke = Stroke { width, line_join: LineJoin::Round, line_cap: LineCap::Butt, ..Stroke::default() };
+        self.pixels.stroke_path(&path, &paint(color, 1.0), &stroke, Transform::from_scale(SCALE, SCALE), None);
+    }
 }
 
 impl Pen for Painter {
@@ -36,78 +67,101 @@ impl Pen for Painter {
     fn close(&mut self) {}
 
     fn rect(&mut self, _class: &str, [left, top, width, height]: [f64; 4], color: &str) {
-        let corners = [(left, top), (left + width, top), (left + width, top + height), (left, top + height)];
-        self.raster.area(&corners.map(scaled));
-        self.raster.paint(rgb(color), 1.0);
+        let rect = Rect::from_xywh(left as f32, top as f32, width as f32, height as f32);
+        self.fill(rect.map(PathBuilder::from_rect), color, 1.0);
     }
 
     fn line(&mut self, from: (f64, f64), to: (f64, f64), color: &str) {
-        self.raster.stroke(scaled(from), scaled(to), SCALE);
-        self.raster.paint(rgb(color), 1.0);
+        self.stroke(path(&[from, to], false), color, 1.0);
     }
 
     fn area(&mut self, _class: &str, corners: &[(f64, f64)], color: &str) {
-        let corners: Vec<(f64, f64)> = corners.iter().copied().map(scaled).collect();
-        self.raster.area(&corners);
-        self.raster.paint(rgb(color), 0.18);
+        self.fill(path(corners, true), color, 0.18);
     }
 
     fn curve(&mut self, places: &[(f64, f64)], color: &str) {
-        for pair in places.windows(2) {
-            self.raster.stroke(scaled(pair[0]), scaled(pair[1]), 2.0 * SCALE);
-        }
-        self.raster.paint(rgb(color), 1.0);
+        self.stroke(path(places, false), color, 2.0);
     }
 
-    fn mark(&mut self, _class: &str, place: (f64, f64), radius: f64, hollow: bool, color: &str) {
-        let (place, radius) = (scaled(place), radius * SCALE);
-        self.raster.ring(place, 0.0, radius);
+    fn mark(&mut self, _class: &str, (x, y): (f64, f64), radius: f64, hollow: bool, color: &str) {
+        let circle = PathBuilder::from_circle(x as f32, y as f32, radius as f32);
         if hollow {
-            let half = 0.65 * SCALE;
-            self.raster.paint([255; 3], 1.0);
-            self.raster.ring(place, radius - half, radius + half);
+            self.fill(circle.clone(), "#ffffff", 1.0);
+            self.stroke(circle, color, 1.3);
+        } else {
+            self.fill(circle, color, 0.65);
         }
-        self.raster.paint(rgb(color), if hollow { 1.0 } else { 0.65 });
     }
 
     fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, size: u32, color: &str, text: &str) {
-        let size = f64::from(size);
-        let left = match anchor {
-            Anchor::Start => x,
-            Anchor::Middle => x - size * width(text) / 2.0,
-            Anchor::End => x - size * width(text),
+        let size = size as f32;
+        let back = match anchor {
+            Anchor::Start => 0.0,
+            Anchor::Middle => self.font.width(text, size) / 2.0,
+            Anchor::End => self.font.width(text, size),
         };
-        self.raster.text(scaled((left, y)), size * SCALE, false, text);
-        self.raster.paint(rgb(color), 1.0);
+        let line = Line { place: (x as f32 - back, y as f32), size, upwards: false };
+        let letters = self.font.outline(text, &line);
+        self.fill(letters, color, 1.0);
     }
 
     fn upwards(&mut self, (x, y): (f64, f64), text: &str) {
         let size = 13.0;
-        self.raster.text(scaled((x, y + size * width(text) / 2.0)), size * SCALE, true, text);
-        self.raster.paint(rgb(INK), 1.0);
+        let place = (x as f32, y as f32 + self.font.width(text, size) / 2.0);
+        let letters = self.font.outline(text, &Line { place, size, upwards: true });
+        self.fill(letters, INK, 1.0);
     }
 }
 
-/// The file: what it is, its size, the compressed rows, the end.
-fn file(raster: &Raster) -> Vec<u8> {
-    let mut rows = Vec::with_capacity(raster.pixels.len() + raster.height);
-    for row in raster.pixels.chunks(3 * raster.width) {
-        // Each row says first how it is written: as differences to the pixel before, which are mostly 0.
-        rows.push(1);
-        rows.extend((0..row.len()).map(|i| row[i].wrapping_sub(if i < 3 { 0 } else { row[i - 3] })));
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Point;
+
+    fn picture(points: Vec<Point>, curve: Vec<Vec<(f64, f64)>>) -> Picture {
+        Picture {
+            title: "decay of a sample".into(),
+            subtitle: "R\u{b2} 0.99".into(),
+            x: "time".into(),
+            y: "activity".into(),
+            points,
+            band: vec![(0.0, 0.5, 1.5), (1.0, 0.2, 1.2), (2.0, 0.1, 1.0)],
+            curve,
+            shade: Some((1.5, 2.0)),
+        }
     }
-    let mut size = Vec::new();
-    size.extend((raster.width as u32).to_be_bytes());
-    size.extend((raster.height as u32).to_be_bytes());
-    // Eight bits of each of three colours, nothing else that there is a choice of.
-    size.extend([8, 2, 0, 0, 0]);
-    let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
-    let compressed = miniz_oxide::deflate::compress_to_vec_zlib(&rows, 6);
-    for (name, content) in [(b"IHDR", size), (b"IDAT", compressed), (b"IEND", Vec::new())] {
-        out.extend((content.len() as u32).to_be_bytes());
-        let checked = [&name[..], &content].concat();
-        out.extend(&checked);
-        out.extend(crc32(&checked).to_be_bytes());
+
+    fn point(x: f64, y: f64, held_out: bool) -> Point {
+        Point { x, y, prediction: y + 0.1, held_out }
     }
-    out
+
+    /// The pixels of a picture, and how many of them satisfy something.
+    fn count(bytes: &[u8], wanted: impl Fn(u8, u8, u8) -> bool) -> usize {
+        let pixels = Pixmap::decode_png(bytes).unwrap();
+        assert_eq!((pixels.width(), pixels.height()), (1520, 1040));
+        assert!(pixels.pixels().iter().all(|p| p.alpha() == 255));
+        pixels.pixels().iter().filter(|p| wanted(p.red(), p.green(), p.blue())).count()
+    }
+
+    #[test]
+    fn data_curve_and_letters_are_drawn() {
+        let points = vec![point(0.0, 1.0, false), point(1.0, 0.6, false), point(2.0, 0.4, true)];
+        let red = |r: u8, g: u8, b: u8| r > 190 && g < 110 && b < 110;
+        let dark = |r: u8, g: u8, b: u8| r < 60 && g < 70 && b < 80;
+        let with = png(&picture(points.clone(), vec![vec![(0.0, 1.0), (1.0, 0.6), (2.0, 0.4)]]));
+        let without = png(&picture(points, Vec::new()));
+        assert!(count(&with, red) > count(&without, red) + 1000, "a curve of two units is thick");
+        assert!((1000..20_000).contains(&count(&with, dark)), "letters have the colour of ink");
+    }
+
+    #[test]
+    fn what_is_not_finite_or_far_away_is_left_out() {
+        let odd = [(f64::NAN, 1.0), (f64::INFINITY, -1e300), (1e300, 5e-324), (0.0, -f64::INFINITY)];
+        for (x, y) in odd {
+            let points = vec![point(x, y, false), point(0.0, 1.0, true)];
+            count(&png(&picture(points, vec![vec![(x, y), (y, x), (1.0, 1.0)]])), |_, _, _| true);
+        }
+        count(&png(&picture(vec![point(5e-324, 5e-324, false)], Vec::new())), |_, _, _| true);
+        count(&png(&picture(Vec::new(), Vec::new())), |_, _, _| true);
+    }
 }

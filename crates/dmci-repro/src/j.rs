@@ -3,6 +3,7 @@
 
 mod arms;
 mod corpus;
+mod formula;
 pub mod generate;
 mod recovery;
 mod show;

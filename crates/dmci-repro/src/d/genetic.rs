@@ -7,6 +7,10 @@ use crate::predict::{Engine, Predict, Predictions, options};
 use crate::task::linspace;
 use crate::torch::Torch;
 use dmci::{Mode, Program, Report};
+use dmci_generate::expression::{self, at, at_mut, depth};
+use dmci_generate::grow::{Decide, grow};
+use dmci_generate::sexp::Sexp;
+use dmci_generate::{Grammar, Operation, Type};
 use dmci_ops::real::sin;
 use dmci_stats::random::Stream;
 use dmci_table::hash::Hash;
@@ -15,97 +19,78 @@ use std::time::Instant;
 const POPULATION: usize = 50;
 const DEPTH: usize = 5;
 
-#[derive(Clone, Debug, PartialEq)]
-enum Tree {
-    X,
-    Constant,
-    One(&'static str, Box<Tree>),
-    Two(&'static str, Box<Tree>, Box<Tree>),
-}
-
 const FUNCTIONS: [(&str, usize); 6] = [("+", 2), ("-", 2), ("*", 2), ("/", 2), ("sin", 1), ("cos", 1)];
 
-impl Tree {
-    fn grow(stream: &mut Stream, depth: usize, full: bool) -> Tree {
-        if depth <= 1 || (!full && stream.uniform() >= 0.7) {
-            return if stream.uniform() < 0.5 { Tree::X } else { Tree::Constant };
-        }
-        let (name, arity) = FUNCTIONS[stream.below(6)];
-        let first = Box::new(Tree::grow(stream, depth - 1, full));
-        if arity == 1 {
-            return Tree::One(name, first);
-        }
-        Tree::Two(name, first, Box::new(Tree::grow(stream, depth - 1, full)))
+/// What stands for a constant until the whole tree is there.
+const CONSTANT: &str = "c";
+
+/// The protocol's decisions: half of the leaves are the input, and trees end above their depth unless they are full.
+struct Protocol<'a> {
+    stream: &'a mut Stream,
+    full: bool,
+}
+
+impl Decide for Protocol<'_> {
+    fn ends(&mut self, depth: usize) -> bool {
+        depth <= 1 || (!self.full && self.stream.uniform() >= 0.7)
     }
 
-    fn depth(&self) -> usize {
-        match self {
-            Tree::One(_, a) => 1 + a.depth(),
-            Tree::Two(_, a, b) => 1 + a.depth().max(b.depth()),
-            _ => 1,
-        }
+    fn operation(&mut self, choices: &[&Operation]) -> usize {
+        self.stream.below(choices.len())
     }
 
-    fn size(&self) -> usize {
-        match self {
-            Tree::One(_, a) => 1 + a.size(),
-            Tree::Two(_, a, b) => 1 + a.size() + b.size(),
-            _ => 1,
-        }
+    fn leaf(&mut self, _: &Type) -> Option<Sexp> {
+        Some(Sexp::atom(if self.stream.uniform() < 0.5 { "x" } else { CONSTANT }))
     }
+}
 
-    /// The subtree of a number, counted from the root, which is 0.
-    fn at(&mut self, number: usize) -> Option<&mut Tree> {
-        if number == 0 {
-            return Some(self);
-        }
-        match self {
-            Tree::One(_, a) => a.at(number - 1),
-            Tree::Two(_, a, b) => {
-                let left = a.size();
-                if number <= left { a.at(number - 1) } else { b.at(number - 1 - left) }
-            }
-            _ => None,
-        }
-    }
+fn grammar() -> Grammar {
+    let operations = FUNCTIONS.iter().map(|(name, operands)| Operation::real(name, *operands)).collect();
+    Grammar { operations, ..Grammar::default() }
+}
 
-    /// The text, and the number of constants, which are numbered from left to right.
-    fn scheme(&self, constants: &mut usize) -> String {
-        match self {
-            Tree::X => "x".into(),
-            Tree::Constant => {
+fn new_tree(stream: &mut Stream, depth: usize, full: bool) -> Sexp {
+    grow(&grammar(), &Type::Real, depth, &mut Protocol { stream, full }).expect("every leaf of the protocol is there")
+}
+
+/// The text, and the number of constants, which are numbered from left to right.
+fn scheme(tree: &Sexp, constants: &mut usize) -> String {
+    fn numbered(tree: &Sexp, constants: &mut usize) -> Sexp {
+        match tree {
+            Sexp::Atom(text) if text == CONSTANT => {
                 *constants += 1;
-                format!("c{}", *constants - 1)
+                Sexp::atom(format!("c{}", *constants - 1))
             }
-            Tree::One(name, a) => format!("({name} {})", a.scheme(constants)),
-            Tree::Two(name, a, b) => format!("({name} {} {})", a.scheme(constants), b.scheme(constants)),
+            Sexp::List(items) => Sexp::List(items.iter().map(|item| numbered(item, constants)).collect()),
+            other => other.clone(),
         }
     }
+    numbered(tree, constants).to_string()
 }
 
-fn first_population(stream: &mut Stream) -> Vec<Tree> {
-    (0..POPULATION).map(|i| Tree::grow(stream, 2 + i % 4, i % 2 == 0)).collect()
+fn first_population(stream: &mut Stream) -> Vec<Sexp> {
+    (0..POPULATION).map(|i| new_tree(stream, 2 + i % 4, i % 2 == 0)).collect()
 }
 
-fn offspring(population: &[Tree], fitness: &[f64], stream: &mut Stream) -> Tree {
+fn offspring(population: &[Sexp], fitness: &[f64], stream: &mut Stream) -> Sexp {
     let tournament = |stream: &mut Stream| {
         let picks: Vec<usize> = (0..3).map(|_| stream.below(POPULATION)).collect();
         picks.into_iter().min_by(|&a, &b| fitness[a].total_cmp(&fitness[b])).unwrap_or(0)
     };
     let mut child = population[tournament(stream)].clone();
-    let size = child.size();
+    let size = expression::size(&child);
     let place = if size > 1 { 1 + stream.below(size - 1) } else { 0 };
     let new = if stream.uniform() < 0.8 {
-        let mut other = population[tournament(stream)].clone();
-        let number = stream.below(other.size());
-        other.at(number).cloned().unwrap_or(Tree::X)
+        let other = &population[tournament(stream)];
+        let number = stream.below(expression::size(other));
+        at(other, number).cloned().unwrap_or(Sexp::atom("x"))
     } else {
-        Tree::grow(stream, 2.max(DEPTH.saturating_sub(child.depth())), false)
+        new_tree(stream, 2.max(DEPTH.saturating_sub(depth(&child))), false)
     };
-    if let Some(spot) = child.at(place) {
+    if let Some(spot) = at_mut(&mut child, place) {
         *spot = new;
     }
-    if child.depth() > DEPTH { Tree::grow(stream, DEPTH, false) } else { child }
+    if depth(&child) > DEPTH { new_tree(stream, DEPTH, false) } else { child }
 }
 
 /// One search.
@@ -123,7 +108,7 @@ pub fn search(arm: &str, mode: Mode, seed: u64, generations: usize, single: bool
         let mut fitness = Vec::with_capacity(POPULATION);
         for tree in &population {
             let mut constants = 0;
-            let text = tree.scheme(&mut constants);
+            let text = scheme(tree, &mut constants);
             let began = Instant::now();
             let (loss, first) = fitted(&text, constants, &xs, &target, mode.clone(), seed + candidates as u64, single);
             let all = began.elapsed().as_secs_f64();
@@ -198,13 +183,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subtrees_are_numbered_from_the_root() {
+    fn trees_are_those_of_the_published_results() {
         let mut stream = Stream::new(3, 0);
-        for _ in 0..200 {
-            let mut tree = Tree::grow(&mut stream, 5, false);
-            let size = tree.size();
-            assert!((0..size).all(|i| tree.at(i).is_some()) && tree.at(size).is_none());
-            assert!(tree.depth() <= 5);
+        let mut population = first_population(&mut stream);
+        let mut hash = Hash::default();
+        for _ in 0..30 {
+            let texts: Vec<String> = population.iter().map(|tree| scheme(tree, &mut 0)).collect();
+            texts.iter().for_each(|text| hash.add(text.as_bytes()));
+            // Any fitness will do here.
+            let fitness: Vec<f64> = texts.iter().map(|text| (text.len() * 37 % 101) as f64).collect();
+            population = (0..POPULATION).map(|_| offspring(&population, &fitness, &mut stream)).collect();
         }
+        assert_eq!(hash.digits(), "8cda1167402eed7a2066b8a9d6a59c04");
     }
 }

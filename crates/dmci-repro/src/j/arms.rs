@@ -34,7 +34,7 @@ pub struct Arms {
 /// Runs them.
 pub fn run(closed: &[Generated], recursive: &[Generated], host: &Host) -> Result<Arms, String> {
     let x = 1.25;
-    let entry = |p: &Generated| json!({"names": p.names(), "expression": p.tree.python(), "point": p.truth, "x": x});
+    let entry = |p: &Generated| json!({"names": p.names(), "expression": super::formula::python(&p.tree), "point": p.truth, "x": x});
     let list = |programs: &[Generated]| programs.iter().map(entry).collect::<Vec<Value>>();
     let input = json!({"closed": list(closed), "recursive": list(recursive)}).to_string();
     let answer = (host.python)(SCRIPT, &input)?;

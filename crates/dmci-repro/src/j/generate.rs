@@ -1,89 +1,25 @@
 //! The generator of programs: random trees in closed form, and recursive relaxations towards them.
 
+use super::formula::Formula;
 use crate::task::linspace;
 use crate::torch::Torch;
-use dmci_ops::real::{cos, exp, sin};
+use dmci_generate::expression;
+use dmci_generate::grow::{Decide, grow};
+use dmci_generate::sexp::Sexp;
+use dmci_generate::{Grammar, Operation, Type};
 use std::collections::HashSet;
-
-/// A tree.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Tree {
-    /// The input.
-    X,
-    /// A parameter by number.
-    Parameter(usize),
-    /// A constant.
-    Constant(f64),
-    /// `exp`, `sin` or `cos`.
-    One(&'static str, Box<Tree>),
-    /// `+`, `-` or `*`.
-    Two(&'static str, Box<Tree>, Box<Tree>),
-}
 
 /// A program with the parameters that made its data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Generated {
-    /// The tree.
-    pub tree: Tree,
+    /// The tree, with `x` and parameters `p0`, `p1`, ...
+    pub tree: Sexp,
+    /// The same, to be computed without the engine.
+    formula: Formula,
     /// True parameters; the last one is the damping if it is recursive.
     pub truth: Vec<f64>,
     /// Whether it relaxes towards the tree.
     pub recursive: bool,
-}
-
-impl Tree {
-    fn value(&self, x: f64, p: &[f64]) -> f64 {
-        match self {
-            Tree::X => x,
-            Tree::Parameter(i) => p[*i],
-            Tree::Constant(c) => *c,
-            Tree::One(name, a) => {
-                let a = a.value(x, p);
-                match *name {
-                    "exp" => exp(a),
-                    "sin" => sin(a),
-                    _ => cos(a),
-                }
-            }
-            Tree::Two(name, a, b) => {
-                let (a, b) = (a.value(x, p), b.value(x, p));
-                match *name {
-                    "+" => a + b,
-                    "-" => a - b,
-                    _ => a * b,
-                }
-            }
-        }
-    }
-
-    fn nodes(&self) -> usize {
-        match self {
-            Tree::One(_, a) => 1 + a.nodes(),
-            Tree::Two(_, a, b) => 1 + a.nodes() + b.nodes(),
-            _ => 1,
-        }
-    }
-
-    fn scheme(&self) -> String {
-        match self {
-            Tree::X => "x".into(),
-            Tree::Parameter(i) => format!("p{i}"),
-            Tree::Constant(c) => format!("{c:?}"),
-            Tree::One(name, a) => format!("({name} {})", a.scheme()),
-            Tree::Two(name, a, b) => format!("({name} {} {})", a.scheme(), b.scheme()),
-        }
-    }
-
-    /// For `eval` in Python: `p` and the functions must be there.
-    pub fn python(&self) -> String {
-        match self {
-            Tree::X => "x".into(),
-            Tree::Parameter(i) => format!("p{i}"),
-            Tree::Constant(c) => format!("{c:?}"),
-            Tree::One(name, a) => format!("{name}({})", a.python()),
-            Tree::Two(name, a, b) => format!("({} {name} {})", a.python(), b.python()),
-        }
-    }
 }
 
 /// Steps of a relaxation.
@@ -92,7 +28,7 @@ pub const STEPS: usize = 15;
 impl Generated {
     /// Its value, computed without the engine.
     pub fn value(&self, x: f64, p: &[f64]) -> f64 {
-        let g = self.tree.value(x, p);
+        let g = self.formula.value(x, p);
         if !self.recursive {
             return g;
         }
@@ -102,15 +38,7 @@ impl Generated {
 
     /// Whether the input is in it.
     pub fn uses_input(&self) -> bool {
-        fn uses(tree: &Tree) -> bool {
-            match tree {
-                Tree::X => true,
-                Tree::One(_, a) => uses(a),
-                Tree::Two(_, a, b) => uses(a) || uses(b),
-                _ => false,
-            }
-        }
-        uses(&self.tree)
+        self.formula.uses_input()
     }
 
     /// Names of the parameters.
@@ -132,7 +60,7 @@ impl Generated {
 
     /// The text of the program under another head.
     pub fn with_head(&self, head: &str) -> String {
-        let body = self.tree.scheme();
+        let body = &self.tree;
         if !self.recursive {
             return format!("{head}\n{body}\n");
         }
@@ -143,46 +71,48 @@ impl Generated {
 
     /// The lines that somebody would write to port it: one for each node, and four for the recursion.
     pub fn lines(&self) -> usize {
-        self.tree.nodes() + if self.recursive { 4 } else { 0 }
+        expression::size(&self.tree) + if self.recursive { 4 } else { 0 }
     }
 }
 
-struct Generator {
+/// The protocol's decisions, drawn from torch's stream.
+struct Protocol {
     torch: Torch,
     parameters: usize,
 }
 
-impl Generator {
-    fn tree(&mut self, depth: usize) -> Tree {
-        if depth == 0 || self.torch.uniform() < 0.35 {
-            return self.leaf();
-        }
-        let pick = |torch: &mut Torch, list: [&'static str; 3]| list[(torch.uniform() * 3.0) as usize % 3];
-        if self.torch.uniform() < 0.4 {
-            let name = pick(&mut self.torch, ["exp", "sin", "cos"]);
-            return Tree::One(name, Box::new(self.tree(depth - 1)));
-        }
-        let name = pick(&mut self.torch, ["+", "-", "*"]);
-        let a = self.tree(depth - 1);
-        Tree::Two(name, Box::new(a), Box::new(self.tree(depth - 1)))
+const FUNCTIONS: [(&str, usize); 6] = [("exp", 1), ("sin", 1), ("cos", 1), ("+", 2), ("-", 2), ("*", 2)];
+
+impl Decide for Protocol {
+    fn ends(&mut self, depth: usize) -> bool {
+        depth == 0 || self.torch.uniform() < 0.35
     }
 
-    fn leaf(&mut self) -> Tree {
+    fn operation(&mut self, choices: &[&Operation]) -> usize {
+        let operands = if self.torch.uniform() < 0.4 { 1 } else { 2 };
+        let of: Vec<usize> = (0..choices.len()).filter(|&i| choices[i].operands.len() == operands).collect();
+        of[(self.torch.uniform() * of.len() as f64) as usize % of.len()]
+    }
+
+    fn leaf(&mut self, _: &Type) -> Option<Sexp> {
         let draw = self.torch.uniform();
-        if draw < 0.55 {
-            Tree::X
+        Some(if draw < 0.55 {
+            Sexp::atom("x")
         } else if self.parameters < 4 && draw < 0.85 {
             self.parameters += 1;
-            Tree::Parameter(self.parameters - 1)
+            Sexp::atom(format!("p{}", self.parameters - 1))
         } else {
-            Tree::Constant(((0.5 + 1.5 * self.torch.uniform()) * 100.0).round() / 100.0)
-        }
+            let constant = ((0.5 + 1.5 * self.torch.uniform()) * 100.0).round() / 100.0;
+            Sexp::atom(format!("{constant:?}"))
+        })
     }
 }
 
 /// So many distinct programs, all of them recursive or none.
 pub fn generate(n: usize, recursive: bool, seed: u64) -> Vec<Generated> {
-    let mut generator = Generator { torch: Torch::new(seed), parameters: 0 };
+    let operations = FUNCTIONS.iter().map(|(name, operands)| Operation::real(name, *operands)).collect();
+    let grammar = Grammar { operations, ..Grammar::default() };
+    let mut protocol = Protocol { torch: Torch::new(seed), parameters: 0 };
     let (depth, grid) = if recursive { (2, 6) } else { (3, 8) };
     let places = linspace(0.0, 2.0, grid, false);
     let mut seen = HashSet::new();
@@ -190,16 +120,18 @@ pub fn generate(n: usize, recursive: bool, seed: u64) -> Vec<Generated> {
     // Small trees are soon all known; then deeper ones are drawn.
     let mut refused = 0;
     while all.len() < n {
-        generator.parameters = 0;
-        let tree = generator.tree(depth + refused / 400_000);
-        let count = generator.parameters + usize::from(recursive);
-        let truth: Vec<f64> = (0..count).map(|_| 0.2 + 1.3 * generator.torch.uniform()).collect();
-        let program = Generated { tree, truth, recursive };
+        protocol.parameters = 0;
+        let tree = grow(&grammar, &Type::Real, depth + refused / 400_000, &mut protocol);
+        let tree = tree.expect("every leaf of the protocol is there");
+        let count = protocol.parameters + usize::from(recursive);
+        let truth: Vec<f64> = (0..count).map(|_| 0.2 + 1.3 * protocol.torch.uniform()).collect();
+        let formula = Formula::of(&tree);
+        let program = Generated { tree, formula, truth, recursive };
         let fine = |x: &f64| {
             let y = program.value(*x, &program.truth);
             y.is_finite() && y.abs() <= 1e4
         };
-        if generator.parameters > 0 && places.iter().all(fine) && seen.insert(program.tree.scheme()) {
+        if protocol.parameters > 0 && places.iter().all(fine) && seen.insert(program.tree.to_string()) {
             all.push(program);
         } else {
             refused += 1;
@@ -219,6 +151,7 @@ pub fn data(program: &Generated, number: u64) -> (Vec<f64>, Vec<f64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dmci_table::hash::Hash;
 
     #[test]
     fn programs_are_distinct_and_the_same_every_time() {
@@ -228,6 +161,22 @@ mod tests {
             let texts: HashSet<String> = programs.iter().map(|p| p.scheme(&p.truth)).collect();
             assert_eq!(texts.len(), 500);
             assert!(programs.iter().all(|p| !p.truth.is_empty() && p.truth.iter().all(|t| (0.2..1.5).contains(t))));
+        }
+    }
+
+    #[test]
+    fn programs_are_those_of_the_published_results() {
+        for (recursive, digits) in
+            [(false, "09478c03aea25daaf60255f775099edc"), (true, "7a080d4fdc22add433df694bbcc3cf87")]
+        {
+            let mut hash = Hash::default();
+            for program in generate(3000, recursive, 0) {
+                hash.add(program.scheme(&program.truth).as_bytes());
+                hash.add(crate::j::formula::python(&program.tree).as_bytes());
+                hash.add_number(program.value(1.25, &program.truth));
+                hash.add_number((program.lines() * 2 + usize::from(program.uses_input())) as f64);
+            }
+            assert_eq!(hash.digits(), digits);
         }
     }
 }

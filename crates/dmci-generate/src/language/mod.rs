@@ -12,6 +12,7 @@ mod lists;
 mod macros;
 mod numbers;
 
+use crate::Type;
 use crate::random::Random;
 use crate::sexp::{Sexp, form, text_of};
 
@@ -44,28 +45,6 @@ pub fn program(seed: u64, options: &Options) -> Vec<Sexp> {
 /// The text of the program of a seed.
 pub fn program_text(seed: u64, options: &Options) -> String {
     text_of(&program(seed, options))
-}
-
-/// What an expression gives, as far as the generator cares.
-#[derive(Clone, Debug, PartialEq)]
-enum Type {
-    Int,
-    Real,
-    Bool,
-    Char,
-    Str,
-    Sym,
-    /// A list of exact integers.
-    Ints,
-    /// A list of reals.
-    Reals,
-    /// A mutable vector of exact integers that is never empty.
-    Vector,
-    /// A hash table from small integers to integers.
-    Table,
-    /// A record with two fields, an integer and a list of integers.
-    Record(usize),
-    Fun(Vec<Type>, Box<Type>),
 }
 
 const DATA: &[Type] = &[
