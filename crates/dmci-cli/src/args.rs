@@ -326,6 +326,7 @@ Examples:
   dmci check model.scm
   dmci check models/*.scm --json
   dmci check model.scm --set x=0        x counts as defined
+  dmci check model.scm --data rows.csv  and so do the columns of a table
   dmci check -e '(define (f x) (+ x y))'
 
 Syntax, unbound names and wrong numbers of arguments are found; all of them are reported.";
@@ -342,6 +343,9 @@ pub struct Check {
     /// Take a name as defined
     #[arg(long, value_name = "NAME=DATUM")]
     pub set: Vec<String>,
+    /// Take the columns of a table as defined
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
     /// Print one JSON object: {"ok": ..., "files": [{"file": "...", "diagnostics": [...]}]}
     #[arg(long)]
     pub json: bool,

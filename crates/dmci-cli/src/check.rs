@@ -2,14 +2,14 @@
 
 use crate::args::Check;
 use crate::source::Source;
-use crate::{options, output};
-use dmci::{Interpreter, Report, RunOptions};
+use crate::{files, options, output};
+use dmci::{Bindings, Datum, Interpreter, Report, RunOptions};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 
 /// Checks programs without running them.
 pub fn check(args: &Check) -> u8 {
-    let bindings = match options::bindings(&args.set) {
+    let bindings = match options::bindings(&args.set).and_then(|set| with_columns(set, args.data.as_deref())) {
         Ok(bindings) => bindings,
         Err(report) => return output::fail(&report, args.json),
     };
@@ -34,6 +34,16 @@ pub fn check(args: &Check) -> u8 {
         output::print_json(&json!({"ok": code == 0, "files": results}));
     }
     code
+}
+
+/// What is set, and a value for every column of a table: only that there is one matters.
+fn with_columns(mut bindings: Bindings, data: Option<&Path>) -> Result<Bindings, Report> {
+    let Some(path) = data else { return Ok(bindings) };
+    let table = files::read_columns(path, &[], &[])?;
+    let unset = table.columns.into_iter().filter(|c| bindings.iter().all(|(name, _)| *name != c.name));
+    let columns: Bindings = unset.map(|column| (column.name, Datum::Real(0.0))).collect();
+    bindings.extend(columns);
+    Ok(bindings)
 }
 
 fn check_one(path: Option<&Path>, text: Option<&str>, options: &RunOptions) -> Report {

@@ -1,11 +1,11 @@
 //! `dmci emit`: a program as source of another language.
 
 use crate::args::emit::Emit;
-use crate::eval::{Prepared, check_settings, number_names, numbers, present, rows_without, wanted, words};
+use crate::eval::{Prepared, check_settings, number_names, present, rows_without, wanted, words};
 use crate::options::Clock;
 use crate::source::Source;
 use crate::{files, options, output};
-use dmci::{Column, Datum, Diagnostic, Interpreter, Model, ModelOptions, Names, Report, RunOptions, Want};
+use dmci::{Batch, Column, Datum, Diagnostic, Interpreter, Model, ModelOptions, Names, Report, RunOptions, Want};
 use dmci_emit::{Language, Signature};
 use dmci_fit::{Table, TableColumn};
 
@@ -36,8 +36,8 @@ fn run(args: &Emit) -> Result<(), Report> {
     options::stop_on_interrupt(&run.cancel);
     let (clock, cancel) = (Clock::start(&run), run.cancel.clone());
     let rows = present(&table, &rows_without(&table, &names.mentioned)?);
-    let Prepared { run, params, inputs, columns } = Prepared::new(&names, &table, run, args.wrt.as_deref(), &rows)?;
-    let theta: Vec<f64> = params.iter().flat_map(|p| numbers(&p.1)).collect();
+    let Prepared { run, params, inputs, columns, point } =
+        Prepared::new(&names, &table, run, args.wrt.as_deref(), &rows)?;
     let mut options =
         ModelOptions { output: false, outputs: args.outputs, ..options::model_options(run, &args.switches) };
     options.loops &= language.has_loops();
@@ -49,7 +49,8 @@ fn run(args: &Emit) -> Result<(), Report> {
     };
     let input_names: Vec<&str> = inputs.iter().map(String::as_str).collect();
     let model = Model::with_params(program, params, &input_names, options);
-    let batch = model.evaluate(&theta, &columns, Want::Values)?;
+    let mut batch = Batch::default();
+    point.evaluate(&model, &columns, Want::Values, &mut batch)?;
     clock.check(&cancel)?;
     // A program that fails in every row has nothing to export.
     if let Some((_, failure)) = batch.failures.first()

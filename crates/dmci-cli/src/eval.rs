@@ -14,7 +14,7 @@ use dmci::ErrorCode;
 use dmci::{Diagnostic, Interpreter, Report};
 use groups::groups;
 use objective::objective;
-pub use prepared::{Prepared, check_settings, number_names, numbers, present, rows_without, wanted, words};
+pub use prepared::{Prepared, check_settings, number_names, present, rows_without, wanted, words};
 use results::{Results, field};
 
 /// Failed rows that are shown in full.

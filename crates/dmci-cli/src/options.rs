@@ -1,6 +1,7 @@
 //! From arguments to options of a run.
 
 use crate::args::{RunArgs, SwitchArgs};
+use crate::output;
 use crate::source::load_program;
 use dmci::ErrorCode;
 use dmci::{
@@ -48,13 +49,18 @@ pub fn mode(name: &str) -> Result<Mode, Report> {
 pub fn bindings(settings: &[String]) -> Result<Bindings, Report> {
     let mut bindings = Bindings::new();
     let mut bad: Option<Report> = None;
+    let mut add = |report: Report| match &mut bad {
+        None => bad = Some(report),
+        Some(bad) => bad.append(report),
+    };
     for setting in settings {
         match Datum::parse_setting(setting) {
+            Ok((name, _)) if bindings.iter().any(|(other, _)| *other == name) => {
+                let message = format!("{name} is set twice");
+                add(output::usage_error(message, format!("keep one --set {name}=...")));
+            }
             Ok(binding) => bindings.push(binding),
-            Err(report) => match &mut bad {
-                None => bad = Some(report),
-                Some(bad) => bad.append(report),
-            },
+            Err(report) => add(report),
         }
     }
     bad.map_or(Ok(bindings), Err)

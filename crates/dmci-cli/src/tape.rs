@@ -1,13 +1,13 @@
 //! `dmci tape`: what is recorded of a program, and why.
 
 use crate::args::Tape;
-use crate::eval::{Prepared, check_settings, numbers, present, rows_without, words};
+use crate::eval::{Prepared, check_settings, present, rows_without, words};
 use crate::grad::{failed, grad_options};
 use crate::options::Clock;
 use crate::output::{self, print_json};
 use crate::source::Source;
 use crate::{files, options, run};
-use dmci::{Interpreter, ModelOptions, Report, TapeOptions, TapeReport, Want};
+use dmci::{Batch, Interpreter, ModelOptions, Report, TapeOptions, TapeReport, Want};
 use serde_json::json;
 
 /// Shows what a run recorded, or what the rows of a table need.
@@ -53,14 +53,15 @@ fn many(args: &Tape) -> Result<u8, Report> {
     let rows = present(&table, &rows_without(&table, &names.mentioned)?);
     options::stop_on_interrupt(&run.cancel);
     let (clock, cancel) = (Clock::start(&run), run.cancel.clone());
-    let Prepared { run, params, inputs, columns } = Prepared::new(&names, &table, run, args.wrt.as_deref(), &rows)?;
+    let Prepared { run, params, inputs, columns, point } =
+        Prepared::new(&names, &table, run, args.wrt.as_deref(), &rows)?;
     let options = ModelOptions { explain: true, output: false, ..options::model_options(run, &args.switches) };
     let input_names: Vec<&str> = inputs.iter().map(String::as_str).collect();
-    let theta: Vec<f64> = params.iter().flat_map(|p| numbers(&p.1)).collect();
     let model = dmci::Model::with_params(program, params, &input_names, options);
-    let mut batch = model.evaluate(&theta, &columns, Want::Gradients)?;
+    let mut batch = Batch::default();
+    point.evaluate(&model, &columns, Want::Gradients, &mut batch)?;
     let first = model.statistics();
-    model.evaluate_into(&mut batch, &theta, &columns, Want::Gradients)?;
+    point.evaluate(&model, &columns, Want::Gradients, &mut batch)?;
     clock.check(&cancel)?;
     let all = model.statistics();
     let (rows, walked, failed) = (batch.values.len(), batch.walked, batch.failures.len());

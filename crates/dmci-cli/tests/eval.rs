@@ -128,3 +128,50 @@ fn a_program_that_reads_no_column_gives_the_same_for_every_row() {
     let ran = eval(&space, "(* 2.0 y)", &["--data", "two.csv"]);
     assert!(ran.code == 1 && ran.stderr.starts_with("error[E0703]"), "{}", ran.stderr);
 }
+
+/// The arm that no row takes was tried all the same; its message was mixed with that of the arm that was taken.
+#[test]
+fn an_error_in_an_arm_that_no_row_takes_is_not_reported() {
+    let program = "(if (< x 0) (error \"mole fraction out of range\" x) (car 5))";
+    let ran = eval(&space("eval-arm"), program, &["--data", "zeros.csv"]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("error[E0303]: car expected a pair, got 5").count(), 4, "{}", ran.stderr);
+    assert_eq!(ran.stdout, "value\nnan\nnan\nnan\nnan\n");
+}
+
+#[test]
+fn derivatives_by_lists_and_by_columns() {
+    let space = space("eval-wrt");
+    let args = ["--data", "zeros.csv", "--grad", "--set", "w=(2.0 (3.0 4.0))", "--wrt", "w,x"];
+    let ran = eval(&space, "(+ (* (car w) x) (* x x (cadr (cadr w))))", &args);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let expected = "value,d/dw.0,d/dw.1.0,d/dw.1.1,d/dx\n6.0,1.0,0.0,1.0,10.0\n0.0,0.0,0.0,0.0,2.0\n\
+                    72.0,4.0,0.0,16.0,34.0\n0.0,0.0,0.0,0.0,2.0\n";
+    assert_eq!(ran.stdout, expected);
+    space.write("texts.csv", "x,note\n1,a\n2,b\n");
+    let ran = eval(&space, "(* x (string-length note))", &["--data", "texts.csv", "--grad", "--wrt", "note"]);
+    assert!(ran.code == 1 && ran.stderr.contains("E0705"), "{}", ran.stderr);
+    let ran = eval(&space, "(* x a)", &["--data", "rows.csv", "--grad", "--wrt", "a"]);
+    assert!(ran.code == 1 && ran.stderr.contains("a has no number to differentiate at"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_name_may_be_a_keyword_and_is_set_once() {
+    let space = space("eval-set");
+    let ran = eval(&space, "(* delay x)", &["--data", "zeros.csv", "--set", "delay=2.0"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "value\n2.0\n0.0\n8.0\n0.0\n"), "{}", ran.stderr);
+    let ran = eval(&space, "(* a x)", &["--data", "zeros.csv", "--set", "a=2.0", "--set", "a=3.0"]);
+    assert!(ran.code == 2 && ran.stderr.contains("a is set twice"), "{}", ran.stderr);
+}
+
+#[test]
+fn columns_of_a_table_are_no_unbound_names() {
+    let space = space("check-columns");
+    space.write("m.scm", "(params (a free 1.0))\n(* a time_days time_dayz x)\n");
+    space.write("t.csv", "time_days,x\n1,\n");
+    let ran = dmci(&["check", "m.scm", "--data", "t.csv"], "", space.path());
+    assert!(ran.code == 1 && ran.stdout == "m.scm: 1 problem\n", "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("did you mean time_days?"), "{}", ran.stderr);
+    let ran = dmci(&["check", "m.scm"], "", space.path());
+    assert!(ran.stdout == "m.scm: 3 problems\n" && !ran.stderr.contains("did you mean"), "{}", ran.stderr);
+}

@@ -91,9 +91,16 @@ impl Table {
         };
         let mut bytes = Vec::new();
         input.read_to_end(&mut bytes).map_err(|e| wrong(format!("it cannot be read: {e}"), "check the file"))?;
-        if let Some(row) = unclosed(&bytes, format.delimiter) {
-            let message = format!("a quoted field is never closed, in {}", place(row));
-            return Err(wrong(message, "close it with a \", or remove the \" that opens it"));
+        match misquoted(&bytes, format.delimiter) {
+            Some((row, Quoting::Unclosed)) => {
+                let message = format!("a quoted field is never closed, in {}", place(row));
+                return Err(wrong(message, "close it with a \", or remove the \" that opens it"));
+            }
+            Some((row, Quoting::Continued)) => {
+                let message = format!("a quoted field goes on behind its closing \", in {}", place(row));
+                return Err(wrong(message, "put all of the field between the quotes; a quote inside is written \"\""));
+            }
+            None => {}
         }
         let mut reader =
             csv::ReaderBuilder::new().trim(csv::Trim::All).delimiter(format.delimiter).from_reader(&bytes[..]);
@@ -247,9 +254,16 @@ fn place(row: usize) -> String {
     if row == 0 { "the header line".into() } else { format!("row {row}") }
 }
 
-/// The row with a quoted field that the end of the text does not close. The reader would take all that follows for a
-/// part of the field.
-fn unclosed(text: &[u8], delimiter: u8) -> Option<usize> {
+/// What is wrong with the quotes of a field.
+enum Quoting {
+    /// The end of the text does not close it: the reader would take all that follows for a part of the field.
+    Unclosed,
+    /// Something stands between its closing quote and the end of the field: the reader would take `"1"2` for 12.
+    Continued,
+}
+
+/// The first row with a field whose quotes are wrong.
+fn misquoted(text: &[u8], delimiter: u8) -> Option<(usize, Quoting)> {
     #[derive(PartialEq)]
     enum At {
         Record,
@@ -257,6 +271,7 @@ fn unclosed(text: &[u8], delimiter: u8) -> Option<usize> {
         Plain,
         Quoted,
         Quote,
+        Behind,
     }
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let (mut at, mut row) = (At::Record, 0);
@@ -271,10 +286,12 @@ fn unclosed(text: &[u8], delimiter: u8) -> Option<usize> {
                 At::Record
             }
             (_, byte) if byte == delimiter => At::Field,
+            (At::Quote | At::Behind, b' ' | b'\t') => At::Behind,
+            (At::Quote | At::Behind, _) => return Some((row, Quoting::Continued)),
             _ => At::Plain,
         };
     }
-    (at == At::Quoted).then_some(row)
+    (at == At::Quoted).then_some((row, Quoting::Unclosed))
 }
 
 /// What the reader has to say, in our words.
@@ -367,6 +384,11 @@ mod tests {
         assert_eq!(message(b"x,\"y\n1,2\n"), unclosed("the header line"));
         assert_eq!(message(b"\xef\xbb\xbf\"x,y\n1,2\n"), unclosed("the header line"));
         assert_eq!(message(b"x,y,z\n1,\"2\"\",3\n4,5,6\n"), unclosed("row 1"), "not: too few fields");
+        let continued = |place: &str| format!("t.csv: a quoted field goes on behind its closing \", in {place}");
+        assert_eq!(message(b"x\n\"1\"2\n3\n"), continued("row 1"), "not 12");
+        assert_eq!(message(b"x,\"y\" z\n1,2\n"), continued("the header line"));
+        let t = table("x,y\n\"1\" ,2\n");
+        assert_eq!(t.column("x").unwrap().values.row(0), Datum::Integer(1), "blanks behind a quote are no content");
         let t = table("x,y\n1,\"a\nb \"\"c\"\"\"\n2,5\" pipe\n");
         let texts = ["a\nb \"c\"", "5\" pipe"].map(|t| Datum::String(t.into()));
         assert_eq!(t.column("y").unwrap().values, Column::Data(texts.to_vec()));

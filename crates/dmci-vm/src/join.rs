@@ -9,7 +9,7 @@
 
 use crate::calls::Step;
 use crate::machine::Vm;
-use crate::traced::Explanation;
+use crate::traced::{Ending, Explanation};
 use crate::world::NAMED;
 use dmci_compile::bytecode::Reg;
 use dmci_tape::NodeId;
@@ -349,8 +349,11 @@ impl Vm {
         self.world.handlers = start.handlers;
         self.world.winders = start.winders;
         self.world.error_place = None;
-        // Where arms begin, no error is on its way.
+        // Where arms begin, no error is on its way: one that ended an arm says nothing about the path.
         self.world.shown.get_mut().clear();
+        if let Some(recording) = &mut self.world.recording {
+            recording.ending = Ending::None;
+        }
     }
 
     /// Where the arms of a branch may end inside of its frame.

@@ -2,7 +2,6 @@
 
 use crate::datum::Datum;
 use crate::report::Report;
-use dmci_syntax::expand::intern_keywords;
 use dmci_syntax::{printer, reader};
 use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Heap, Origin, SourceId, Sources, Span, Value};
@@ -81,11 +80,11 @@ impl Setting<'_> {
         let Some(symbol) = symbol else {
             return Err(self.usage(&format!("{name:?} is not a name that can be given a value")));
         };
-        let keywords = intern_keywords(&mut self.heap);
+        // A keyword may be bound like any other name, as `define`, `params` and columns do.
         let text = self.heap.symbols.name(symbol).to_string();
-        if keywords.special(symbol).is_some() || text.starts_with('%') {
-            let why = if text.starts_with('%') { "a name of the system" } else { "a keyword" };
-            return Err(Diagnostic::error(ErrorCode::E0701, format!("{text} cannot be given a value: it is {why}"))
+        if text.starts_with('%') {
+            let message = format!("{text} cannot be given a value: it is a name of the system");
+            return Err(Diagnostic::error(ErrorCode::E0701, message)
                 .at(self.span(0, name.len()))
                 .help("use another name in the program"));
         }
@@ -118,7 +117,8 @@ mod tests {
         {
             assert_eq!(parse(text), Err(code), "{text}");
         }
-        assert_eq!(parse("if=1"), Err("E0701"));
+        assert_eq!(parse("%if=1"), Err("E0701"));
+        assert_eq!(parse("delay=1.0"), Ok(("delay".into(), Datum::Real(1.0))));
     }
 
     #[test]

@@ -8,11 +8,10 @@ use dmci_vm::Vm;
 /// Adds help to unbound variables: what is defined under a similar name, or what the name means in
 /// another language. Known are the names of the system, the program and its bindings.
 pub(crate) fn add_help(vm: &Vm, program: &Program, diagnostics: &mut [Diagnostic]) {
-    for diagnostic in diagnostics.iter_mut().filter(|d| matches!(d.code, ErrorCode::E0301 | ErrorCode::E0310)) {
-        let Some(name) = diagnostic.message.split_whitespace().nth(2).map(|n| n.trim_end_matches(',').to_string())
-        else {
-            continue;
-        };
+    // A name that nothing binds is no suggestion for another one.
+    let unbound: Vec<String> = diagnostics.iter().filter_map(name_of).collect();
+    for diagnostic in diagnostics.iter_mut() {
+        let Some(name) = name_of(diagnostic) else { continue };
         let symbols = &vm.world.heap.symbols;
         let system = vm.world.environments.bound_names(&vm.world.heap);
         let system = system.iter().map(|&s: &Symbol| symbols.name(s)).filter(|n| !n.starts_with('%'));
@@ -21,12 +20,20 @@ pub(crate) fn add_help(vm: &Vm, program: &Program, diagnostics: &mut [Diagnostic
         } else if let Some((_, ours)) = FOREIGN.iter().find(|(foreign, _)| *foreign == name) {
             Some(format!("in Scheme this is {ours}"))
         } else {
-            closest(&name, names_in(&program.text), system).map(|best| format!("did you mean {best}?"))
+            let own = names_in(&program.text).filter(|own| unbound.iter().all(|name| name != own));
+            closest(&name, own, system).map(|best| format!("did you mean {best}?"))
         };
         if near.is_some() || diagnostic.help.is_none() {
             diagnostic.help = near.or_else(|| Some(format!("define it, or give it a value with --set {name}=...")));
         }
     }
+}
+
+/// The name that an error about an unbound variable is about.
+fn name_of(diagnostic: &Diagnostic) -> Option<String> {
+    let is_unbound = matches!(diagnostic.code, ErrorCode::E0301 | ErrorCode::E0310);
+    let word = diagnostic.message.split_whitespace().nth(2).filter(|_| is_unbound)?;
+    Some(word.trim_end_matches(',').to_string())
 }
 
 /// Words that people bring from other languages.

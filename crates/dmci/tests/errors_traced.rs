@@ -409,3 +409,19 @@ fn items_at_an_index_have_the_derivatives_of_the_lane_alone() {
         ],
     );
 }
+
+/// An arm that is only tried may end with an error of its own; the path that goes on does not have its message.
+#[test]
+fn an_error_in_an_arm_that_is_not_taken_leaves_nothing_behind() {
+    let rate = "(define (rate c) (if (< c 0) (error \"negative concentration:\" c (* 2 c)) (* a c)))";
+    let texts = [
+        "(* a (if (< x 0) (error \"mole fraction out of range\" x) (car 5)))".to_string(),
+        "(* a (if (< x 0) (error \"bad\" x) (car 5)))".to_string(),
+        "(* a (if (< x 0) (error \"b\" (* 2 x)) (length 5)))".to_string(),
+        "(* a (if (< x 0) (raise x) (vector-ref (vector 1) 5)))".to_string(),
+        format!("{rate} (if (> x 0.4) (+ (rate x) (lenght '(1 2))) (rate x))"),
+        format!("{rate} (let loop ((i 0) (s 0.0)) (if (= i 5) (car s) (loop (+ i 1) (+ s (rate (- x (* i 0.1)))))))"),
+    ];
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    expect_lanes_alone(&[0.2, 0.5, -1.0, 0.7].map(Datum::Real), &texts);
+}

@@ -2,8 +2,8 @@
 
 use crate::options;
 use dmci::ErrorCode;
-use dmci::{Column, Datum, Diagnostic, Names, Report, RunOptions};
-use dmci_fit::Table;
+use dmci::{Batch, Column, Datum, Diagnostic, Model, Names, Report, RunOptions, Want};
+use dmci_fit::{Table, TableColumn};
 use dmci_table::select;
 
 /// What the names of a program are bound to for rows of a table.
@@ -16,10 +16,28 @@ pub struct Prepared {
     pub inputs: Vec<String>,
     /// Their values.
     pub columns: Vec<Column>,
+    /// Where it is evaluated.
+    pub point: Point,
+}
+
+/// The numbers of all parameters, once, or for each row if one of them is a column.
+pub struct Point {
+    numbers: Vec<f64>,
+    by_row: bool,
+}
+
+impl Point {
+    /// Evaluates all rows into a batch.
+    pub fn evaluate(&self, model: &Model, columns: &[Column], want: Want, batch: &mut Batch) -> Result<(), Report> {
+        match self.by_row {
+            true => model.evaluate_pairs_into(batch, &self.numbers, columns, want),
+            false => model.evaluate_into(batch, &self.numbers, columns, want),
+        }
+    }
 }
 
 impl Prepared {
-    /// Parameters are those of `wrt`, or of the schema, or the reals that are set.
+    /// Parameters are those of `wrt`, or of the schema, or the reals that are set. A column among them differs by row.
     pub fn new(
         names: &Names,
         table: &Table,
@@ -30,23 +48,31 @@ impl Prepared {
         let reads_some = table.columns.iter().any(|c| names.mentioned.contains(&c.name));
         let constant = if reads_some { None } else { Some(dmci_fit::constant_input(names, table, &[], &run)?) };
         let mut params: Vec<(String, Datum)> = Vec::new();
+        let mut own: Vec<Option<Vec<f64>>> = Vec::new();
         for name in wanted(wrt, names, &run) {
+            if let Some(column) = table.column(&name).filter(|_| names.mentioned.contains(&name)) {
+                own.push(Some(by_row(table, column, rows)?));
+                params.push((name, Datum::Real(0.0)));
+                continue;
+            }
             let given = run.bindings.iter().position(|(n, _)| *n == name).map(|i| run.bindings.remove(i).1);
             let datum = match (given, names.schema.find(&name)) {
                 (Some(datum), Some(parameter)) => {
                     let mut moved = parameter.clone();
                     moved.set_start(&datum).then(|| moved.datum())
                 }
-                (Some(datum), None) => datum.as_f64().map(Datum::Real),
+                (Some(datum), None) => of_reals(&datum),
                 (None, parameter) => parameter.map(|p| p.datum()),
             };
             let Some(datum) = datum else {
                 let error = Diagnostic::error(ErrorCode::E0701, format!("{name} has no number to differentiate at"));
                 return Err(Report::from(error.help(format!("give it one with --set {name}=..."))));
             };
+            own.push(None);
             params.push((name, datum));
         }
-        let used = table.columns.iter().filter(|c| names.mentioned.contains(&c.name));
+        let is_parameter = |name: &String| params.iter().any(|p| p.0 == *name);
+        let used = table.columns.iter().filter(|c| names.mentioned.contains(&c.name) && !is_parameter(&c.name));
         if let Some((column, row)) = used.clone().find_map(|c| Some((c, c.stray?))) {
             let place = format!("{}: row {} of column {}", table.name, row + 1, column.name);
             let message = format!("{place} must be a number, got {}", column.shown(row));
@@ -56,7 +82,34 @@ impl Prepared {
         }
         let used = used.map(|c| (c.name.clone(), select(&c.values, rows)));
         let (inputs, columns) = used.chain(constant.map(|(name, column)| (name, select(&column, rows)))).unzip();
-        Ok(Prepared { run, params, inputs, columns })
+        let by_row = own.iter().any(Option::is_some);
+        let sets = (0..if by_row { rows.len() } else { 1 }).flat_map(|row| {
+            params.iter().zip(&own).flat_map(move |((_, datum), own)| match own {
+                Some(list) => vec![list[row]],
+                None => numbers(datum),
+            })
+        });
+        let point = Point { numbers: sets.collect(), by_row };
+        Ok(Prepared { run, params, inputs, columns, point })
+    }
+}
+
+/// The numbers of a column in these rows, to differentiate by.
+fn by_row(table: &Table, column: &TableColumn, rows: &[usize]) -> Result<Vec<f64>, Report> {
+    dmci_table::reals(&select(&column.values, rows)).map_err(|row| {
+        let place = format!("{}: row {} of column {}", table.name, rows.get(row).unwrap_or(&0) + 1, column.name);
+        let message = format!("{place} is no number to differentiate at");
+        Report::from(Diagnostic::error(ErrorCode::E0705, message).help("differentiate by columns of numbers"))
+    })
+}
+
+/// A number, a tensor, or a list or vector of such, with reals in the place of integers; nothing else.
+fn of_reals(datum: &Datum) -> Option<Datum> {
+    match datum {
+        Datum::Tensor(..) => Some(datum.clone()),
+        Datum::List(items, None) => Some(Datum::list(items.iter().map(of_reals).collect::<Option<_>>()?)),
+        Datum::Vector(items) => Some(Datum::Vector(items.iter().map(of_reals).collect::<Option<_>>()?)),
+        other => other.as_f64().map(Datum::Real),
     }
 }
 
@@ -73,9 +126,10 @@ pub fn wanted(wrt: Option<&str>, names: &Names, run: &RunOptions) -> Vec<String>
 }
 
 /// The numbers of a parameter.
-pub fn numbers(datum: &Datum) -> Vec<f64> {
+fn numbers(datum: &Datum) -> Vec<f64> {
     match datum {
         Datum::Tensor(_, elements) => elements.clone(),
+        Datum::List(items, None) | Datum::Vector(items) => items.iter().flat_map(numbers).collect(),
         other => other.as_f64().into_iter().collect(),
     }
 }
@@ -84,6 +138,10 @@ pub fn numbers(datum: &Datum) -> Vec<f64> {
 pub fn number_names(name: &str, datum: &Datum) -> Vec<String> {
     match datum {
         Datum::Tensor(shape, _) => (0..shape.len()).map(|i| format!("{name}.{i}")).collect(),
+        Datum::List(items, None) | Datum::Vector(items) => {
+            let named = items.iter().enumerate();
+            named.flat_map(|(i, item)| number_names(&format!("{name}.{i}"), item)).collect()
+        }
         _ => vec![name.to_string()],
     }
 }

@@ -1,6 +1,6 @@
 //! What was found for the rows of a table, as text and as JSON.
 
-use super::{Prepared, number_names, numbers};
+use super::{Prepared, number_names};
 use crate::args::Eval;
 use crate::options;
 use dmci::{Batch, Datum, Model, ModelOptions, Names, Program, Report, RunOptions, Want};
@@ -33,14 +33,15 @@ impl Results {
         run: RunOptions,
         rows: &[usize],
     ) -> Result<(), Report> {
-        let Prepared { run, params, inputs, columns } = Prepared::new(names, table, run, args.wrt.as_deref(), rows)?;
+        let Prepared { run, params, inputs, columns, point } =
+            Prepared::new(names, table, run, args.wrt.as_deref(), rows)?;
         let input_names: Vec<&str> = inputs.iter().map(String::as_str).collect();
-        let theta: Vec<f64> = params.iter().flat_map(|(_, datum)| numbers(datum)).collect();
         self.numbers = params.iter().flat_map(|(name, datum)| number_names(name, datum)).collect();
         self.outputs = 1;
         let options = ModelOptions { output: args.output, ..options::model_options(run, &args.switches) };
         let model = Model::with_params(program.clone(), params, &input_names, options);
-        let batch = model.evaluate(&theta, &columns, if args.grad { Want::Gradients } else { Want::Values })?;
+        let mut batch = Batch::default();
+        point.evaluate(&model, &columns, if args.grad { Want::Gradients } else { Want::Values }, &mut batch)?;
         self.take(&batch, rows, table.rows, args.output);
         // Groups run the same program: what is worth knowing about it is said once.
         self.warnings = model.warnings();

@@ -16,6 +16,9 @@ pub const PRIMITIVES: &[Primitive] = &[at_least("%format", 1, |w, a| {
 
 const MOST_TEXT: usize = 16 << 20;
 
+/// The widest that a directive may ask for.
+const MOST_COLUMNS: usize = 10_000;
+
 /// One directive: `~`, optional numbers with commas between, a letter.
 struct Directive {
     letter: char,
@@ -31,7 +34,7 @@ impl Directive {
             match c {
                 '0'..='9' => {
                     let digit = c as usize - '0' as usize;
-                    *last = Some(last.unwrap_or(0).saturating_mul(10).saturating_add(digit).min(10_000));
+                    *last = Some(last.unwrap_or(0).saturating_mul(10).saturating_add(digit));
                 }
                 ',' => parameters.push(None),
                 _ => return Some(Directive { letter: c.to_ascii_lowercase(), parameters }),
@@ -90,6 +93,10 @@ fn argument(world: &mut World, directive: &Directive, left: &mut std::slice::Ite
     let &v = left.next().ok_or_else(|| {
         Diagnostic::error(ErrorCode::E0302, format!("format: there is no argument left for the directive ~{letter}"))
     })?;
+    if let Some(wide) = directive.parameters.iter().flatten().find(|&&n| n > MOST_COLUMNS) {
+        let message = format!("format: ~{wide}{letter} asks for more than {MOST_COLUMNS} columns");
+        return Err(Diagnostic::error(ErrorCode::E0303, message).help("give a smaller number"));
+    }
     // Digits that the program goes on with.
     let v = world.pin(v)?;
     let text = match letter {

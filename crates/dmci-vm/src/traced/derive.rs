@@ -61,6 +61,16 @@ fn nodes(world: &mut World, list: Value) -> Result<Vec<Option<NodeId>>, Error> {
     Ok(world.list("grad", list)?.into_iter().map(|v| world.node_of(v)).collect())
 }
 
+/// The leaves of a derivative that is being taken.
+fn leaves(world: &mut World, list: Value) -> Result<Vec<NodeId>, Error> {
+    let found: Option<Vec<NodeId>> = nodes(world, list)?.into_iter().collect();
+    found.ok_or_else(|| {
+        let message = "a continuation leads back into a derivative that has ended";
+        Diagnostic::error(ErrorCode::E0303, message)
+            .help("enter it before the derivative ends, or take the derivative again")
+    })
+}
+
 fn number(world: &mut World, who: &str, v: Value) -> Result<(), Error> {
     let plain = world.plain(v);
     num::operand(&world.heap, who, plain).map(|_| ())
@@ -69,7 +79,7 @@ fn number(world: &mut World, who: &str, v: Value) -> Result<(), Error> {
 /// (%adjoints output leaves): the derivatives, in order.
 fn adjoint_list(world: &mut World, args: &[Value]) -> Result<Value, Error> {
     number(world, "grad", args[0])?;
-    let wanted: Vec<NodeId> = nodes(world, args[1])?.into_iter().flatten().collect();
+    let wanted = leaves(world, args[1])?;
     let parts = match world.node_of(args[0]) {
         Some(output) => gradient(world.recorder()?, output, &wanted),
         None => vec![None; wanted.len()],
@@ -81,7 +91,7 @@ fn adjoint_list(world: &mut World, args: &[Value]) -> Result<Value, Error> {
 /// (%tangents outputs leaves directions): the derivatives of the outputs along the directions.
 fn tangent_list(world: &mut World, args: &[Value]) -> Result<Value, Error> {
     let outputs = nodes(world, args[0])?;
-    let wanted: Vec<NodeId> = nodes(world, args[1])?.into_iter().flatten().collect();
+    let wanted = leaves(world, args[1])?;
     let mut directions = Vec::new();
     for (v, &leaf) in world.list("jvp", args[2])?.into_iter().zip(&wanted) {
         let shape = world.recorder()?.shape(leaf);
