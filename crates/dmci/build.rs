@@ -10,6 +10,7 @@ const UNITS: &[&str] = &[
     "lib/lists.scm",
     "lib/vectors.scm",
     "lib/hash-tables.scm",
+    "lib/srfi-1.scm",
     "lib/sort.scm",
     "lib/io.scm",
     "lib/streams.scm",

@@ -12,6 +12,7 @@ use crate::source::Source;
 use crate::{files, options, output};
 use dmci::ErrorCode;
 use dmci::{Diagnostic, Interpreter, Report};
+use dmci_fit::Table;
 use groups::groups;
 use objective::objective;
 pub use prepared::{Prepared, check_settings, number_names, present, rows_without, wanted, words};
@@ -58,7 +59,8 @@ fn evaluate(args: &Eval) -> Result<u8, Report> {
     let groups = fit.as_ref().map_or(Ok(Vec::new()), |fit| groups(fit, &names, &table, &present(&table, &missing)))?;
     let clock = Clock::start(&run);
     let cancel = run.cancel.clone();
-    let mut batch = Results::default();
+    let targets = fit.as_ref().map(stored::targets).filter(|targets| targets.len() > 1).unwrap_or_default();
+    let mut batch = Results::of(targets);
     if groups.is_empty() {
         batch.add(args, &program, &names, &table, run, &present(&table, &missing))?;
     } else {
@@ -69,6 +71,7 @@ fn evaluate(args: &Eval) -> Result<u8, Report> {
         }
     }
     batch.failures.sort_by_key(|f| f.0);
+    batch.failures.iter_mut().for_each(|(_, report)| explain_columns(report, &table));
     batch.failures.iter_mut().for_each(|(_, report)| clock.explain(report));
     if !missing.is_empty() {
         let rows = if missing.len() == 1 { "1 row gives".into() } else { format!("{} rows give", missing.len()) };
@@ -76,6 +79,18 @@ fn evaluate(args: &Eval) -> Result<u8, Report> {
         batch.warnings.append(Report::from(Diagnostic::warning(ErrorCode::W0702, message)));
     }
     report(args, &batch, &missing, cancel.is_cancelled() && !clock.rang())
+}
+
+/// A column whose name stands only in a text or quoted form that is evaluated later is not bound: says what to do.
+fn explain_columns(report: &mut Report, table: &Table) {
+    for diagnostic in report.diagnostics.iter_mut().filter(|d| d.code == ErrorCode::E0301) {
+        let column = table.columns.iter().find(|c| diagnostic.message.contains(&format!("variable {} is", c.name)));
+        if let Some(column) = column {
+            let name = &column.name;
+            let why = format!("{name} is a column of {}, which the program mentions only inside of data", table.name);
+            diagnostic.help = Some(format!("{why}; mention it outside, for example as (define {name}-column {name})"));
+        }
+    }
 }
 
 /// Writes results and failures, and gives the exit code.
@@ -100,7 +115,7 @@ fn report(args: &Eval, batch: &Results, missing: &[usize], interrupted: bool) ->
         output::complain(&format!("... and {} more rows failed", failed.len() - SHOWN));
     }
     if !cancelled.is_empty() {
-        let (left, all) = (cancelled.len(), batch.values.len());
+        let (left, all) = (cancelled.len(), batch.rows());
         let message = format!("the run was cancelled; {left} of {all} rows have no value");
         output::print_report(&Report::from(Diagnostic::error(ErrorCode::E0409, message)));
     }

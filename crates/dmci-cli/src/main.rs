@@ -20,6 +20,7 @@ mod run;
 mod sample;
 mod source;
 mod tape;
+mod waiting;
 
 use args::{Args, Command};
 use clap::{CommandFactory, FromArgMatches};
@@ -36,6 +37,14 @@ fn parse() -> Result<Args, clap::Error> {
     Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
+/// Runs a command that shows nothing until it is done.
+fn waiting(command: impl FnOnce() -> u8) -> u8 {
+    waiting::start();
+    let code = command();
+    waiting::clear();
+    code
+}
+
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         let message = panic.payload_as_str().unwrap_or("no message");
@@ -47,18 +56,18 @@ fn main() -> ExitCode {
     }));
     let code = match parse() {
         Ok(args) => match args.command {
-            Command::Run(args) => run::run(&args),
+            Command::Run(args) => waiting(|| run::run(&args)),
             Command::Repl(args) => repl::repl(&args),
-            Command::Grad(args) => grad::grad(&args),
-            Command::Eval(args) => eval::eval(&args),
+            Command::Grad(args) => waiting(|| grad::grad(&args)),
+            Command::Eval(args) => waiting(|| eval::eval(&args)),
             Command::Fit(args) => fit::fit(&args),
             #[cfg(feature = "sample")]
             Command::Sample(args) => sample::sample(&args),
             #[cfg(not(feature = "sample"))]
             Command::Sample(args) => output::without_sampler(args.json),
-            Command::Emit(args) => emit::emit(&args),
+            Command::Emit(args) => waiting(|| emit::emit(&args)),
             Command::Repro(args) => repro::repro(&args),
-            Command::Tape(args) => tape::tape(&args),
+            Command::Tape(args) => waiting(|| tape::tape(&args)),
             Command::Check(args) => check::check(&args),
             Command::Compile(args) => compile::compile(&args),
             Command::Info(args) => info::info(&args),

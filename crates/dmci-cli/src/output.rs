@@ -1,6 +1,7 @@
 //! What goes to the terminal. A reader that has gone away is no error; output that cannot be written is one.
 
 use crate::args::Args;
+use crate::waiting;
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use dmci::ErrorCode;
@@ -14,6 +15,7 @@ static LOST: OnceLock<String> = OnceLock::new();
 
 /// Prints text to standard output as it is.
 pub fn print(text: &str) {
+    waiting::clear();
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != IoErrorKind::BrokenPipe => {
@@ -38,6 +40,7 @@ pub fn print_line(text: &str) {
 
 /// Prints one line to standard error.
 pub fn complain(text: &str) {
+    waiting::clear();
     let mut err = std::io::stderr().lock();
     let _ = writeln!(err, "{text}");
 }
@@ -50,6 +53,7 @@ pub fn print_json(value: &Json) {
 /// Prints the picture of a report to standard error.
 pub fn print_report(report: &Report) {
     let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    waiting::clear();
     let mut err = std::io::stderr().lock();
     let _ = err.write_all(report.render(color).as_bytes());
 }

@@ -175,3 +175,39 @@ fn columns_of_a_table_are_no_unbound_names() {
     let ran = dmci(&["check", "m.scm"], "", space.path());
     assert!(ran.stdout == "m.scm: 3 problems\n" && !ran.stderr.contains("did you mean"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_fit_of_several_targets_is_evaluated() {
+    let space = space("eval-targets");
+    space.write("two.csv", "x,u,v\n0,1,2\n1,3.1,1\n2,5,0\n3,6.9,-1\n");
+    let program = "(params (a free 1.0) (b free 0.5)) (list (+ a (* b x)) (- 2.0 (* x a)))";
+    let fit = ["fit", "-e", program, "--data", "two.csv", "--target", "u,v", "--quiet", "--out", "f.json"];
+    let ran = dmci(&[&fit[..], &["--plot", "f.svg"]].concat(), "", space.path());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let picture = std::fs::read_to_string(space.path().join("f.svg")).unwrap();
+    assert!(picture.contains("(of 2 targets only u is drawn)"), "{picture}");
+    let args = ["eval", "--fit", "f.json", "--data", "two.csv", "--grad"];
+    let ran = dmci(&args, "", space.path());
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (5, "u,v,du/da,du/db,dv/da,dv/db"));
+    assert!(lines[4].ends_with(",1.0,3.0,-3.0,0.0"), "{}", ran.stdout);
+    let json = json_of(&dmci(&[&args[..], &["--json"]].concat(), "", space.path()));
+    assert_eq!(json["values"]["v"].as_array().unwrap().len(), 4);
+    assert_eq!(json["gradients"]["u"]["b"], json!([0.0, 1.0, 2.0, 3.0]));
+}
+
+/// A name that stands only in data is not bound to a column.
+#[test]
+fn a_column_that_only_data_mention_is_explained() {
+    let program = "(+ x (eval (read (open-input-string \"(* 2 y)\")) (interaction-environment)))";
+    let ran = eval(&space("eval-data"), program, &["--data", "gaps.csv", "--missing", "NA,"]);
+    assert!(
+        ran.code == 1 && ran.stderr.contains("y is a column of gaps.csv, which the program mentions only"),
+        "{}",
+        ran.stderr
+    );
+    let program = "(define y-column y) (+ x (eval (read (open-input-string \"(* 2 y)\")) (interaction-environment)))";
+    let ran = eval(&space("eval-data-2"), program, &["--data", "gaps.csv", "--missing", "NA,"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "value\n3.0\nnan\nnan\n12.0\n"), "{}", ran.stderr);
+}

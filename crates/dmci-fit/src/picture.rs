@@ -108,6 +108,9 @@ fn subtitle(problem: &Problem, fit: &Fit) -> String {
     if let Some(score) = &fit.held_out {
         text += &format!(", held out {}", digits(score.rmse, 4));
     }
+    if let [first, _, ..] = problem.targets.as_slice() {
+        text += &format!(" (of {} targets only {first} is drawn)", problem.targets.len());
+    }
     text
 }
 

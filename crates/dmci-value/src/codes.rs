@@ -64,6 +64,7 @@ table! {
     E0211: "malformed params schema",
     E0212: "empty combination",
     E0213: "reserved system name defined",
+    E0214: "include is not supported",
     E0301: "unbound variable",
     E0302: "wrong number of arguments",
     E0303: "wrong type",

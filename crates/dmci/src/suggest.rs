@@ -11,6 +11,11 @@ pub(crate) fn add_help(vm: &Vm, program: &Program, diagnostics: &mut [Diagnostic
     // A name that nothing binds is no suggestion for another one.
     let unbound: Vec<String> = diagnostics.iter().filter_map(name_of).collect();
     for diagnostic in diagnostics.iter_mut() {
+        if matches!(diagnostic.code, ErrorCode::E0401 | ErrorCode::E0405) && program.text.contains("(= ") {
+            let help = diagnostic.help.take().map_or(String::new(), |help| format!("{help}; "));
+            let question = "does a loop test = on a real number? It may step over it: test with >= instead";
+            diagnostic.help = Some(format!("{help}{question}"));
+        }
         let Some(name) = name_of(diagnostic) else { continue };
         let symbols = &vm.world.heap.symbols;
         let system = vm.world.environments.bound_names(&vm.world.heap);

@@ -166,7 +166,7 @@ fn page(rows: &[(String, [usize; 2], usize)], failing: &[Failing], peers: &serde
     let mut page = String::from("# Conformance\n\n");
     let version = |peer: &str| peers["peers"][peer].as_str().unwrap_or("not run").to_string();
     page.push_str(
-        "Results of `corpus/r7rs/*.scm`, section by section of R7RS and of what goes beyond it, written by\n\
+        "Results of our own tests, `corpus/r7rs/*.scm`, section by section of R7RS and of what goes beyond it, written by\n\
          `DMCI_BLESS=1 cargo test --test conformance`. The columns of the peers come from\n\
          `scripts/conformance-peers.sh`; a peer fails where it deviates from the text of R7RS, or where our\n\
          deviations (no exact rationals, for example) are tested.\n\n",

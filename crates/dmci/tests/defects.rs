@@ -283,3 +283,56 @@ fn runs_can_be_cancelled_and_limited() {
         assert_eq!(outcome.value, Datum::Integer(300_000));
     }
 }
+
+/// Corners of R7RS that were taken for something else.
+#[test]
+fn corners_of_the_standard_are_as_it_says() {
+    expect_values(&[
+        // A variable called ... is no ellipsis.
+        ("(let ((... 2)) (let-syntax ((s (syntax-rules () ((_ x ...) 'bad) ((_ . r) 'ok)))) (s a b c)))", "ok"),
+        ("(let-syntax ((s (syntax-rules () ((_ x ...) (list x ...))))) (let ((... 2)) (s 1 2)))", "(1 2)"),
+        ("'|\\\\123|", "|\\\\123|"),
+        ("(string->symbol \"a\\\\b\")", "|a\\\\b|"),
+        ("(map symbol? '(x+i +x 1+ 2pi -inf inf.0i i e+i -))", "(#t #t #t #t #t #t #t #t #t)"),
+        ("(take-right '(1 2 . 3) 1)", "(2 . 3)"),
+    ]);
+    expect_errors(&[
+        ("(apply +)", "E0302", "(apply +)"),
+        ("3.0+inf.0i", "E0104", "3.0+inf.0i"),
+        ("+nan.0-i", "E0104", "+nan.0-i"),
+        ("-inf.0i", "E0104", "-inf.0i"),
+        ("+inf.0-inf.0I", "E0104", "+inf.0-inf.0I"),
+        ("1e3-2.5e-3i", "E0104", "1e3-2.5e-3i"),
+        ("(take-right '(1 2) 3)", "E0306", "(take-right '(1 2) 3)"),
+        ("(format #f \"~999999999999a\" 1)", "E0303", "(format #f \"~999999999999a\" 1)"),
+    ]);
+}
+
+/// The numbers of a derivative that has ended are plain: entering it again found no list of them.
+#[test]
+fn a_derivative_that_has_ended_cannot_be_entered_again() {
+    for take in ["(derivative f 3.0)", "((grad f) 3.0)", "(jvp f 3.0 1.0)"] {
+        let text = format!(
+            "(define k #f) (define n 0)
+             (define (f x) (call/cc (lambda (c) (set! k c))) (* x x))
+             (define d {take})
+             (set! n (+ n 1))
+             (if (< n 2) (k 1) d)"
+        );
+        for mode in &MODES {
+            let failure = run(&text, mode).expect_err("it has ended");
+            let message = &failure.diagnostics[0].message;
+            assert_eq!(message, "a continuation leads back into a derivative that has ended", "{mode} {take}");
+        }
+    }
+}
+
+#[test]
+fn a_loop_that_steps_over_its_end_is_asked_about() {
+    let text = "(let loop ((t 0) (s 0.0)) (if (= t 2.5) s (loop (+ t 1) (+ s t))))";
+    let limited =
+        dmci::RunOptions { limits: Limits { fuel: 100_000, ..Limits::default() }, ..dmci::RunOptions::default() };
+    let failure = run_with(text, &limited).expect_err("it does not end");
+    let help = failure.diagnostics[0].help.clone().unwrap_or_default();
+    assert!(help.contains("does a loop test = on a real number?"), "{help}");
+}

@@ -14,7 +14,8 @@ pub struct Results {
     pub values: Vec<f64>,
     gradients: Vec<f64>,
     numbers: Vec<String>,
-    outputs: usize,
+    /// The names of what the program gives for a row; empty if that is one number.
+    targets: Vec<String>,
     pub failures: Vec<(usize, Report)>,
     /// What each row printed, if that is wanted.
     printed: Vec<String>,
@@ -23,6 +24,11 @@ pub struct Results {
 }
 
 impl Results {
+    /// Nothing yet, for a program that gives a number for each of these; for none of them, one number.
+    pub fn of(targets: Vec<String>) -> Results {
+        Results { targets, ..Results::default() }
+    }
+
     /// Evaluates rows; the others keep what they have.
     pub fn add(
         &mut self,
@@ -37,8 +43,8 @@ impl Results {
             Prepared::new(names, table, run, args.wrt.as_deref(), rows)?;
         let input_names: Vec<&str> = inputs.iter().map(String::as_str).collect();
         self.numbers = params.iter().flat_map(|(name, datum)| number_names(name, datum)).collect();
-        self.outputs = 1;
-        let options = ModelOptions { output: args.output, ..options::model_options(run, &args.switches) };
+        let outputs = self.outputs();
+        let options = ModelOptions { output: args.output, outputs, ..options::model_options(run, &args.switches) };
         let model = Model::with_params(program.clone(), params, &input_names, options);
         let mut batch = Batch::default();
         point.evaluate(&model, &columns, if args.grad { Want::Gradients } else { Want::Values }, &mut batch)?;
@@ -48,11 +54,22 @@ impl Results {
         Ok(())
     }
 
+    /// How many numbers a row has.
+    fn outputs(&self) -> usize {
+        self.targets.len().max(1)
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.values.len() / self.outputs()
+    }
+
     fn take(&mut self, batch: &Batch, rows: &[usize], all: usize, output: bool) {
-        let n = self.numbers.len();
-        self.values.resize(all, f64::NAN);
+        let m = self.outputs();
+        let n = self.numbers.len() * m;
+        self.values.resize(all * m, f64::NAN);
         for (i, &row) in rows.iter().enumerate() {
-            self.values[row] = batch.values[i];
+            self.values[row * m..(row + 1) * m].copy_from_slice(&batch.values[i * m..(i + 1) * m]);
             if output {
                 self.printed.resize(all, String::new());
                 self.printed[row] = batch.output(i).to_string();
@@ -67,14 +84,24 @@ impl Results {
 
     /// The results as a table of text.
     pub fn text(&self, gradients: bool) -> String {
-        let mut text = String::from("value");
-        if gradients {
-            self.numbers.iter().for_each(|name| text += &format!(",d/d{name}"));
+        let mut heads = self.targets.clone();
+        if heads.is_empty() {
+            heads.push("value".into());
         }
-        text.push_str(if self.printed.is_empty() { "\n" } else { ",output\n" });
-        let n = self.numbers.len();
-        for (row, value) in self.values.iter().enumerate() {
-            let _ = write!(text, "{}", field(*value));
+        if gradients {
+            let by = |of: &str| self.numbers.iter().map(|name| format!("d{of}/d{name}")).collect::<Vec<_>>();
+            match self.targets.is_empty() {
+                true => heads.extend(by("")),
+                false => self.targets.iter().for_each(|target| heads.extend(by(target))),
+            }
+        }
+        if !self.printed.is_empty() {
+            heads.push("output".into());
+        }
+        let mut text = heads.join(",") + "\n";
+        let n = self.numbers.len() * self.outputs();
+        for (row, values) in self.values.chunks(self.outputs()).enumerate() {
+            text += &values.iter().map(|value| field(*value)).collect::<Vec<_>>().join(",");
             if gradients {
                 for d in &self.gradients[row * n..(row + 1) * n] {
                     let _ = write!(text, ",{}", field(*d));
@@ -90,17 +117,26 @@ impl Results {
 
     /// The results as one object. A row that fails, or was not evaluated, has null.
     pub fn to_json(&self, gradients: bool, missing: &[usize]) -> Json {
-        let mut nothing = vec![false; self.values.len()];
+        let mut nothing = vec![false; self.rows()];
         missing.iter().copied().chain(self.failures.iter().map(|f| f.0)).for_each(|row| nothing[row] = true);
         let number = |row: usize, x: f64| if nothing[row] { Json::Null } else { Datum::Real(x).to_json() };
-        let list: Vec<Json> = self.values.iter().enumerate().map(|(row, x)| number(row, *x)).collect();
-        let mut object = json!({"values": list});
+        let (m, n) = (self.outputs(), self.numbers.len());
+        let values = |of: usize| (0..self.rows()).map(|row| number(row, self.values[row * m + of])).collect();
+        let by = |of: usize, i: usize| {
+            (0..self.rows()).map(|row| number(row, self.gradients[(row * m + of) * n + i])).collect()
+        };
+        let gradient = |of: usize| {
+            let columns = self.numbers.iter().enumerate().map(|(i, name)| (name.clone(), by(of, i)));
+            Json::Object(columns.collect())
+        };
+        // By target, if there are several.
+        let all = |each: &dyn Fn(usize) -> Json| match self.targets.is_empty() {
+            true => each(0),
+            false => Json::Object(self.targets.iter().enumerate().map(|(i, name)| (name.clone(), each(i))).collect()),
+        };
+        let mut object = json!({"values": all(&values)});
         if gradients {
-            let n = self.numbers.len();
-            let column =
-                |i: usize| (0..self.values.len()).map(|row| number(row, self.gradients[row * n + i])).collect();
-            let columns = self.numbers.iter().enumerate().map(|(i, name)| (name.clone(), column(i)));
-            object["gradients"] = Json::Object(columns.collect());
+            object["gradients"] = all(&gradient);
         }
         if !self.printed.is_empty() {
             object["outputs"] = json!(self.printed);

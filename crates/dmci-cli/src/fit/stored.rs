@@ -29,6 +29,12 @@ pub fn program(fit: &Json) -> Program {
     Program::named(name, fit["program"]["text"].as_str().unwrap_or_default())
 }
 
+/// The columns that were predicted.
+pub fn targets(fit: &Json) -> Vec<String> {
+    let list = fit["data"]["targets"].as_array().into_iter().flatten();
+    list.filter_map(|name| name.as_str().map(String::from)).collect()
+}
+
 /// The fitted value of every parameter that is the same in all groups, as a datum.
 pub fn values(fit: &Json) -> Vec<(String, Datum)> {
     let Some(parameters) = fit["parameters"].as_object() else { return Vec::new() };

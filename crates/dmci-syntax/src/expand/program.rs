@@ -170,7 +170,7 @@ impl Expander<'_> {
                     out.push(self.define(name, start, place));
                 }
             }
-            Special::DefineLibrary => return Err(self.out_of_place(special, form)),
+            Special::DefineLibrary | Special::Include => return Err(self.out_of_place(special, form)),
             _ => {
                 let core = self.expand(form, at, false);
                 let core = self.placed(core, at);

@@ -57,6 +57,7 @@ impl Expander<'_> {
             | Special::DefineSyntax
             | Special::Import
             | Special::DefineLibrary
+            | Special::Include
             | Special::Params => Err(self.out_of_place(special, form)),
             Special::SyntaxRules => {
                 let error = Diagnostic::error(
@@ -85,6 +86,11 @@ impl Expander<'_> {
             Special::DefineLibrary => {
                 (ErrorCode::E0210, "`define-library` is not supported".into(), "write its definitions at top level")
             }
+            Special::Include => (
+                ErrorCode::E0214,
+                "a program does no input, so it cannot include files".into(),
+                "put the text of the file into the program",
+            ),
             Special::Params => (
                 ErrorCode::E0211,
                 "`params` stands only at top level".into(),

@@ -6,7 +6,7 @@
 
 use super::expander::{Expander, Meaning};
 use super::keywords::Special;
-use super::scope::{Local, Macro};
+use super::scope::{Identity, Local, Macro};
 use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Kind, SpanId, Symbol, Value};
 use rustc_hash::FxHashMap;
@@ -93,6 +93,11 @@ impl Expander<'_> {
         if let Some((custom, rest)) = self.heap.uncons(operands).filter(|(first, _)| first.is_symbol()) {
             ellipsis = custom;
             operands = rest;
+        }
+        // Where a variable has the name ..., it is no ellipsis.
+        let usual = self.scopes.identity(&self.heap.symbols, self.k.ellipsis, depth);
+        if ellipsis == Value::FALSE && matches!(usual, Identity::Local(_)) {
+            ellipsis = Value::NIL;
         }
         let (literals, rules) = self.heap.uncons(operands).unwrap_or((Value::FALSE, Value::NIL));
         let words = self.heap.list_items(literals).filter(|words| words.iter().all(|w| w.is_symbol()));

@@ -24,10 +24,12 @@ pub(crate) fn classify(text: &str) -> Word {
         [first, ..] => first.is_ascii_digit(),
         [] => false,
     };
+    if is_complex(bytes) {
+        return Word::Malformed;
+    }
     if !starts_like_number {
         return match body {
-            b"i" | b"I" if signed => Word::Malformed,
-            _ if signed && (body.eq_ignore_ascii_case(b"inf.0") || body.eq_ignore_ascii_case(b"nan.0")) => Word::Number,
+            _ if signed && is_special(body) => Word::Number,
             _ if bytes.is_empty() || text == "." || has_forbidden(text) => Word::Malformed,
             _ => Word::Symbol,
         };
@@ -78,6 +80,24 @@ fn is_decimal(b: &[u8]) -> bool {
     }
 }
 
+/// A complex number in R7RS: a real part or none, a sign, an imaginary part or none, and an i.
+fn is_complex(b: &[u8]) -> bool {
+    let [rest @ .., b'i' | b'I'] = b else { return false };
+    let is_part = |b: &[u8]| b.is_empty() || is_special(b) || is_decimal(b);
+    // A sign may also belong to the real part or to an exponent.
+    (0..rest.len()).filter(|&at| matches!(rest[at], b'+' | b'-')).any(|at| {
+        let real = rest[..at].strip_prefix(b"+").or(rest[..at].strip_prefix(b"-")).unwrap_or(&rest[..at]);
+        let is_signed = real.len() < at;
+        let is_real = if is_special(real) { is_signed } else { real.is_empty() && !is_signed || is_decimal(real) };
+        is_real && is_part(&rest[at + 1..])
+    })
+}
+
+/// An infinity or NaN, without its sign.
+fn is_special(b: &[u8]) -> bool {
+    b.eq_ignore_ascii_case(b"inf.0") || b.eq_ignore_ascii_case(b"nan.0")
+}
+
 fn is_exponent(b: &[u8]) -> bool {
     let b = match b {
         [b'+' | b'-', rest @ ..] => rest,
@@ -103,7 +123,7 @@ fn is_typographic_quote(c: char) -> bool {
 
 /// Whether a symbol of this name can be written without bars.
 pub(crate) fn is_plain_symbol(name: &str) -> bool {
-    !name.starts_with('#') && !name.contains(is_delimiter) && classify(name) == Word::Symbol
+    !name.starts_with('#') && !name.contains(|c| is_delimiter(c) || c == '\\') && classify(name) == Word::Symbol
 }
 
 /// A number or a symbol.

@@ -7,7 +7,7 @@ use dmci_value::{Diagnostic, Error, Kind, Value};
 
 /// The rows of this file.
 pub const PRIMITIVES: &[Primitive] = &[
-    control("apply", 1, None, Control::Apply),
+    control("apply", 2, None, Control::Apply),
     control("%call/cc", 1, Some(1), Control::CallCc),
     control("%abort", 1, Some(1), Control::Abort),
     control("%here", 0, Some(0), Control::Here),

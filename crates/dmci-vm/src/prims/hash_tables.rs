@@ -38,6 +38,10 @@ pub const PRIMITIVES: &[Primitive] = &[
         let table = table_of(w, "hash-table-size", a[0])?;
         Ok(w.heap.field(table.record, COUNT))
     }),
+    fixed("%hash-table-equivalence", 1, |w, a| {
+        let table = table_of(w, "hash-table-equivalence-function", a[0])?;
+        Ok(w.heap.field(table.record, EQUIVALENCE))
+    }),
     fixed("hash-table-clear!", 1, |w, a| {
         let table = table_of(w, "hash-table-clear!", a[0])?;
         rebuild(w, &table, &[]).map(|()| Value::UNSPECIFIED)

@@ -39,6 +39,8 @@ pub const PRIMITIVES: &[Primitive] = &[
     fixed("reverse!", 1, |w, a| reverse_in_place(w, "reverse!", a[0], Value::NIL)),
     fixed("list-tail", 2, |w, a| list_tail(w, "list-tail", a[0], a[1])),
     fixed("drop", 2, |w, a| list_tail(w, "drop", a[0], a[1])),
+    // (%drop who list n): an error is that of the procedure `who`.
+    fixed("%drop", 3, |w, a| list_tail(w, &w.symbol_name("drop", a[0])?, a[1], a[2])),
     fixed("list-head", 2, |w, a| list_head(w, "list-head", a[0], a[1])),
     fixed("take", 2, |w, a| list_head(w, "take", a[0], a[1])),
     fixed("sublist", 3, sublist),

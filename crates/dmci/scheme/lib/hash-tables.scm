@@ -109,6 +109,17 @@
 
 (define hash-table-ref! hash-table-intern!)
 
+(define (hash-table-equivalence-function table)
+  (vector-ref (vector eqv? equal? =) (%hash-table-equivalence table)))
+
+(define (hash-table-hash-function table)
+  (vector-ref (vector hash-by-identity hash hash) (%hash-table-equivalence table)))
+
+;; What both have is taken from the second one.
+(define (hash-table-merge! table other)
+  (for-each (lambda (entry) (hash-table-set! table (car entry) (cdr entry))) (hash-table->alist other))
+  table)
+
 ;;; Iteration. Some libraries take the table first, some last: both work.
 
 (define (hash-table-walk table f)

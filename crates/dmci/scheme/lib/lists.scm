@@ -163,8 +163,16 @@
 (define (split-at items n)
   (values (take items n) (drop items n)))
 
-(define (take-right items n) (drop items (- (length items) n)))
-(define (drop-right items n) (take items (- (length items) n)))
+;; Two pairs that are n apart go along the list, which may end in anything.
+(define (take-right items n)
+  (let next ((ahead (%drop 'take-right items n)) (rest items))
+    (if (pair? ahead) (next (cdr ahead) (cdr rest)) rest)))
+
+(define (drop-right items n)
+  (let next ((ahead (%drop 'drop-right items n)) (rest items) (done '()))
+    (if (pair? ahead)
+        (next (cdr ahead) (cdr rest) (cons (car rest) done))
+        (reverse done))))
 
 ;;; Searching
 

@@ -74,6 +74,8 @@ fn known_libraries_are_accepted() {
     assert_eq!(found[0].help.as_deref(), Some("did you mean (scheme base)?"));
     assert_eq!(bench.pointed(&found[1]), "(gtk)");
     assert_eq!(codes("(define-library (a) (export b))"), ["E0210"]);
+    assert_eq!(codes("(include \"a.scm\")"), ["E0214"]);
+    assert_eq!(codes("(let () (include-ci \"a.scm\") 1)"), ["E0214"]);
 }
 
 #[test]
