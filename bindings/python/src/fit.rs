@@ -222,6 +222,12 @@ pub fn start_fit(
             last: setting(settings, "last")?.unwrap_or(false),
         },
         more_restarts: setting::<usize>(settings, "restarts")?.unwrap_or(1).clamp(1, 100_000) - 1,
+        no_projection: setting::<bool>(settings, "no_projection")?.unwrap_or(false),
+        // Who says how many searches there are means it.
+        search_work: match setting::<usize>(settings, "restarts")? {
+            Some(_) => Some(0.0),
+            None => setting::<f64>(settings, "search_work")?,
+        },
         seed: options.run.seed,
         time: seconds.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX)),
         evaluations: setting(settings, "max_evals")?,

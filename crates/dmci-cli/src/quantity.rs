@@ -43,6 +43,12 @@ pub fn positive(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "expected a number above 0 such as 0.05".into())
 }
 
+/// A number of at least 0.
+pub fn not_negative(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|x: &f64| *x >= 0.0 && x.is_finite());
+    number.ok_or_else(|| "expected a number of at least 0 such as 2e9".into())
+}
+
 /// Any finite number.
 pub fn real(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|x: &f64| x.is_finite());

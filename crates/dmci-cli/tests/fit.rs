@@ -36,9 +36,9 @@ fn a_fit_shows_a_table_and_a_chart() {
         "gravity    positive  8      9.8",
         "R2 0.99",
         "AICc -",
-        "lm: the loss is a sum of squares with derivatives",
         "@",
-        "the loss no longer falls",
+        "Levenberg-Marquardt converged in 12 iterations",
+        "optimality: Newton decrement",
     ] {
         assert!(ran.stdout.contains(part), "{part}\n{}", ran.stdout);
     }
@@ -220,7 +220,7 @@ fn an_interrupt_prints_and_writes_the_best_so_far() {
     let output = output.expect("a handler in time");
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(130), "{stdout}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(stdout.contains("epochs, interrupted;") && stdout.contains("fitted"), "{stdout}");
+    assert!(stdout.contains(": interrupted;") && stdout.contains("fitted"), "{stdout}");
     let json: Json = serde_json::from_str(&std::fs::read_to_string(space.path().join("fit.json")).unwrap()).unwrap();
     assert_eq!(json["stopped"], "interrupted");
     assert!(json["loss"]["value"].as_f64().unwrap() <= json["loss"]["start"].as_f64().unwrap());

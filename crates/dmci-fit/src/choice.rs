@@ -34,6 +34,15 @@ pub struct Stage {
     pub from_best: bool,
     /// Whether one good result is enough: then restarts that need far longer are ended.
     pub race: bool,
+    /// Where searches start, if not around a point.
+    pub points: Vec<Vec<f64>>,
+}
+
+impl Stage {
+    /// So many searches by an optimiser around the schema's values.
+    fn new(optimizer: Optimizer, restarts: usize) -> Stage {
+        Stage { optimizer, restarts, from_best: false, race: false, points: Vec::new() }
+    }
 }
 
 /// Optimisers in the order in which they run.
@@ -48,6 +57,8 @@ pub struct Choice {
     paired: bool,
     /// Numbers, by name, that change the loss but have no derivative.
     pub without_derivative: Vec<String>,
+    /// The optimiser of further starts, if there are any.
+    pub(crate) explores: Option<Optimizer>,
 }
 
 /// Above this many raw numbers the matrices of least squares cost more than they give.
@@ -66,15 +77,15 @@ impl Choice {
     /// The choice for a problem.
     pub fn of(problem: &Problem, options: &FitOptions) -> Result<Choice, Report> {
         let restarts = options.more_restarts + 1;
-        let stage =
-            |optimizer: Optimizer, restarts: usize| Stage { optimizer, restarts, from_best: false, race: false };
-        let polish = |optimizer: Optimizer| Stage { optimizer, restarts: 1, from_best: true, race: false };
+        let stage = Stage::new;
+        let polish = |optimizer: Optimizer| Stage { from_best: true, ..Stage::new(optimizer, 1) };
         let choice = |stages: Vec<Stage>, reason: &str| Choice {
             stages,
             reason: reason.to_string(),
             portfolio: false,
             paired: false,
             without_derivative: Vec::new(),
+            explores: None,
         };
         let smooth = || {
             if problem.is_least_squares() && problem.layout.raws <= MOST_FOR_MATRICES {
@@ -113,6 +124,14 @@ impl Choice {
                             many => format!("{} change", many.join(" and ")),
                         }
                     );
+                    let segments = options.explores() && options.projects() && problem.is_least_squares();
+                    let points = if segments { problem.segmented_starts(&decided)? } else { Vec::new() };
+                    if !points.is_empty() {
+                        let reason = format!("{reason}: thresholds by exact segmentation");
+                        let mut choice = choice(vec![Stage { points, ..stage(smooth(), 1) }], &reason);
+                        choice.without_derivative = decided;
+                        return Ok(choice);
+                    }
                     // Restarts matter here: a decision makes steps, and steps make many minima.
                     let rough = CmaOptions { tolerance: 1e-7, step_tolerance: 1e-7, ..CmaOptions::default() };
                     let cma = Optimizer::Cma(rough);
@@ -140,6 +159,10 @@ impl Choice {
                     let stages = vec![stage(smooth, restarts), end(), rescue, end()];
                     return Ok(Choice { paired: true, ..choice(stages, reason) });
                 }
+                if options.explores() {
+                    let explores = Some(rescue.optimizer);
+                    return Ok(Choice { explores, ..choice(vec![stage(smooth, 1)], reason) });
+                }
                 let stages = vec![stage(smooth, restarts), rescue];
                 Ok(choice(stages, reason))
             }
@@ -153,11 +176,12 @@ impl Choice {
             false => Optimizer::Lbfgs(LbfgsOptions::default()),
         };
         Choice {
-            stages: vec![Stage { optimizer, restarts: 1, from_best: false, race: false }],
+            stages: vec![Stage::new(optimizer, 1)],
             reason: UNKNOWN.to_string(),
             portfolio: false,
             paired: false,
             without_derivative: Vec::new(),
+            explores: None,
         }
     }
 
@@ -272,8 +296,14 @@ pub(crate) fn decided_only(problem: &Problem, seed: u64) -> Result<Vec<String>, 
         (0..PROBES).map(|i| start.iter().zip(offset(start, i, seed ^ 0x5eed)).map(|(x, o)| x + o).collect()).collect();
     let found = problem.evaluate(&probes, Need::Gradient)?;
     let finite: Vec<usize> = (0..found.len()).filter(|&i| found[i].is_finite()).collect();
+    // A number that reaches predictions is silent because something underflows or is saturated, not because it decides.
+    let structure = problem.structure();
+    let reaches = |j: usize| match (&structure, problem.number_of_raw(j)) {
+        (Some(structure), Some(number)) => structure.reaches(number),
+        _ => false,
+    };
     let silent: Vec<usize> =
-        (0..start.len()).filter(|&j| finite.iter().all(|&i| found[i].gradient[j] == 0.0)).collect();
+        (0..start.len()).filter(|&j| finite.iter().all(|&i| found[i].gradient[j] == 0.0) && !reaches(j)).collect();
     let mut names = Vec::new();
     for j in silent {
         let moved: Vec<Vec<f64>> = finite

@@ -1,7 +1,9 @@
 //! The fit: stages of restarts, until each of them stops, and what came out.
 
 use crate::choice::{Choice, Method, Stage};
+use crate::explore::Explorer;
 use crate::member::{Budget, Member};
+use crate::optimality::{Examined, examine};
 use crate::population::Population;
 use crate::problem::Problem;
 use crate::result::{Fit, result};
@@ -28,8 +30,25 @@ pub struct FitOptions {
     pub time: Option<Duration>,
     /// Most points that all searches evaluate together.
     pub evaluations: Option<usize>,
+    /// Operations of lanes after which no further starts are drawn, [`SEARCH_WORK`](crate::SEARCH_WORK) if nobody says
+    /// otherwise; 0 for none. There are further starts only if the method is chosen and no restarts are asked for.
+    pub search_work: Option<f64>,
+    /// Search for parameters that are affine by structure, too, instead of solving for them at every point.
+    pub no_projection: bool,
     /// A state to go on from, of [`Progress::snapshot`].
     pub resume: Option<Vec<u8>>,
+}
+
+impl FitOptions {
+    /// Whether further starts are drawn after the first optimum.
+    pub(crate) fn explores(&self) -> bool {
+        self.method == Method::Auto && self.more_restarts == 0 && self.search_work != Some(0.0)
+    }
+
+    /// Whether parameters that are affine by structure are solved for.
+    pub(crate) fn projects(&self) -> bool {
+        self.method == Method::Auto && !self.no_projection
+    }
 }
 
 /// What an observer sees after every round.
@@ -66,7 +85,7 @@ impl Progress<'_> {
 }
 
 /// The version of snapshots.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// A snapshot that was read.
 #[derive(Deserialize, Serialize)]
@@ -80,6 +99,8 @@ struct Plan<'a> {
     choice: &'a Choice,
     start_loss: f64,
     influence: Vec<bool>,
+    /// The best point that was looked at, and what was seen.
+    examined: Option<(Vec<f64>, Examined)>,
 }
 
 /// Fits a problem. The observer is asked after every round whether to go on; if not, the result is
@@ -91,13 +112,13 @@ pub fn fit(
 ) -> Result<Fit, Report> {
     let began = Instant::now();
     let watch = options.time.map(|limit| Watch::start(&problem.cancel, limit));
-    let choice = match problem.check_start().and_then(|()| Choice::of(problem, options)) {
+    let choice = match problem.find_start().and_then(|()| Choice::of(problem, options)) {
         Err(report) if report.is_cancelled() => Choice::none(problem),
         choice => choice?,
     };
     let influence = vec![false; problem.layout.raws];
     let start_loss = if choice.is_none() { f64::NAN } else { problem.known(problem.start())?.evaluation.loss };
-    let mut plan = Plan { problem, options, choice: &choice, start_loss, influence };
+    let mut plan = Plan { problem, options, choice: &choice, start_loss, influence, examined: None };
     let mut stages: Vec<Population> = Vec::new();
     if let Some(bytes) = options.resume.as_ref().filter(|_| !choice.is_none()) {
         stages = resumed(bytes, &mut plan)?;
@@ -106,9 +127,24 @@ pub fn fit(
     while !ended {
         if stages.last().is_none_or(|stage| stage.running() == 0) {
             if !choice.goes_on(problem, &stages) {
-                break;
+                match further(&mut plan, &stages) {
+                    Ok(Some(population)) => stages.push(population),
+                    Ok(None) => break,
+                    Err(report) if report.is_cancelled() => break,
+                    Err(report) => return Err(report),
+                }
+                ended = run_stage(&mut stages, &mut plan, began, observe);
+                continue;
             }
-            let Stage { optimizer, restarts, from_best, .. } = choice.stages[stages.len()].clone();
+            let Stage { optimizer, restarts, from_best, points, .. } = choice.stages[stages.len()].clone();
+            if !points.is_empty() {
+                let zero = vec![0.0; problem.layout.raws];
+                let members = points.iter().take(left(options, &stages)).enumerate();
+                let members = members.map(|(i, point)| Member::at(i, point, zero.clone(), options.seed)).collect();
+                stages.push(Population::of(optimizer, members));
+                ended = run_stage(&mut stages, &mut plan, began, observe);
+                continue;
+            }
             let best = if from_best { best_point(&stages) } else { None };
             let base = best.unwrap_or_else(|| problem.start().to_vec());
             // No more searches than can start.
@@ -135,7 +171,7 @@ pub fn fit(
         }
         stages = vec![start];
     }
-    let collect = || result(problem, options, &choice, &stages, &plan.influence);
+    let collect = || result(problem, options, &choice, &stages, &plan.influence, plan.examined.clone());
     let mut fit = match collect() {
         // Whoever interrupts now wants to see what was found.
         Err(report) if report.is_cancelled() => {
@@ -149,6 +185,28 @@ pub fn fit(
     fit.time = began.elapsed();
     Ok(fit)
 }
+
+/// The next searches from elsewhere: from a point that is lower than the best one and near to it, or from further starts.
+fn further(plan: &mut Plan<'_>, stages: &[Population]) -> Result<Option<Population>, Report> {
+    let Plan { problem, options, choice, .. } = *plan;
+    let Some(optimizer) = choice.explores.clone().filter(|_| left(options, stages) > 0) else { return Ok(None) };
+    if let Some(population) = Explorer::new(problem, options).next(problem, options, choice, stages)? {
+        return Ok(Some(population));
+    }
+    let Some(best) = best_point(stages) else { return Ok(None) };
+    let evaluations = stages.iter().map(Population::evaluations).sum();
+    let examined = examine(problem, &best, evaluations, &[])?;
+    let better = examined.better.clone();
+    plan.examined = Some((best, examined));
+    let escapes = stages.iter().skip(1).filter(|s| s.members.len() == 1).count();
+    let Some(better) = better.filter(|_| escapes < MOST_ESCAPES) else { return Ok(None) };
+    let index = stages.iter().map(|s| s.members.len()).sum();
+    let member = Member::at(index, &better, vec![0.0; better.len()], options.seed);
+    Ok(Some(Population::of(optimizer, vec![member])))
+}
+
+/// How often a search goes on from a lower point near to where it ended.
+const MOST_ESCAPES: usize = 5;
 
 /// How long the start may be evaluated for whoever interrupted a fit before anything was found: a program that never
 /// ends must not have to be interrupted twice.
@@ -180,6 +238,7 @@ fn run_stage(
 ) -> bool {
     let (problem, options) = (plan.problem, plan.options);
     let last = stages.len() - 1;
+    stages[last].projects = options.projects();
     while stages[last].running() > 0 {
         let (influence, left) = (&mut plan.influence, left(options, stages));
         let done = stages[last].round_within(problem, &options.budget, left, &mut |found| {
@@ -194,7 +253,7 @@ fn run_stage(
             stages[last].stop(why(options, began));
             return true;
         };
-        if plan.choice.stages[last].race {
+        if plan.choice.stages.get(last).is_none_or(|stage| stage.race) {
             stages[last].end_race();
         }
         let evaluations = stages.iter().map(Population::evaluations).sum();
@@ -244,7 +303,7 @@ impl Plan<'_> {
     fn fingerprint(&self) -> String {
         let Plan { problem, options, choice, .. } = self;
         let text = format!(
-            "{} {} {:?} {:?} {} {:?} {:?} {:?}",
+            "{} {} {:?} {:?} {} {:?} {:?} {:?} {:?}",
             dmci_table::hash::of_text(&problem.program.text),
             problem.fingerprint(),
             choice.stages,
@@ -253,6 +312,7 @@ impl Plan<'_> {
             problem.targets,
             problem.loss,
             problem.start(),
+            (options.search_work, options.no_projection),
         );
         dmci_table::hash::of_text(&text)
     }
@@ -265,12 +325,13 @@ fn resumed(bytes: &[u8], plan: &mut Plan<'_>) -> Result<Vec<Population>, Report>
         .map_err(|_| wrong("the checkpoint is damaged", "start the fit again without --resume"))?;
     let Snapshot(version, fingerprint, start_loss, influence, stages) = snapshot;
     let choice = plan.choice;
-    if version != VERSION || fingerprint != plan.fingerprint() || stages.len() > choice.stages.len() {
+    let most = if choice.explores.is_some() { usize::MAX } else { choice.stages.len() };
+    if version != VERSION || fingerprint != plan.fingerprint() || stages.len() > most {
         let message = "the checkpoint belongs to another fit: program, data or options differ";
         return Err(wrong(message, "give the same program, data and options as before, or remove --resume"));
     }
     plan.start_loss = start_loss;
     plan.influence = influence;
-    let stages = choice.stages.iter().zip(stages);
-    Ok(stages.map(|(stage, members)| Population::of(stage.optimizer.clone(), members)).collect())
+    let of_stage = |(i, members)| Some(Population::of(choice.optimizer_of(i)?, members));
+    Ok(stages.into_iter().enumerate().filter_map(of_stage).collect())
 }

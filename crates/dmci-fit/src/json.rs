@@ -1,6 +1,7 @@
 //! A fit as JSON: the versioned form that `--json` prints and `--out` writes.
 
 use crate::fit::FitOptions;
+use crate::optimality::{Optimality, TOLERANCE};
 use crate::problem::Problem;
 use crate::result::{Fit, Fitted, Number, RestartResult};
 use crate::score::Score;
@@ -59,6 +60,15 @@ pub fn to_json(problem: &Problem, options: &FitOptions, fit: &Fit) -> Json {
         "epochs": best.epochs,
         "evaluations": fit.evaluations(),
         "stopped": best.stopped.name(),
+        "status": fit.optimality.outcome.name(),
+        "optimality": optimality(&fit.optimality),
+        "eliminated": fit.eliminated,
+        "optima": {
+            "starts": fit.optima.starts,
+            "best": fit.optima.best,
+            "distinct": fit.optima.distinct,
+            "unseen": number(fit.optima.unseen()),
+        },
         "step_backs": best.step_backs,
         "restarts": restarts,
         "paths": fit.paths,
@@ -145,6 +155,19 @@ fn restart(problem: &Problem, restart: &RestartResult) -> Json {
         "stopped": restart.stopped.name(),
         "step_backs": restart.step_backs,
         "path_changes": restart.path_changes,
+        "optimum": restart.optimum,
+    })
+}
+
+fn optimality(o: &Optimality) -> Json {
+    json!({
+        "outcome": o.outcome.name(),
+        "decrement": o.decrement.map(number),
+        "tolerance": TOLERANCE,
+        "curvature": o.curvature.map(number),
+        "test": o.test,
+        "parameters": o.parameters,
+        "next": o.next,
     })
 }
 

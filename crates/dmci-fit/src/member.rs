@@ -143,7 +143,7 @@ impl Member {
                 } else {
                     offset.iter_mut().for_each(|o| *o *= 0.5);
                     *halvings += 1;
-                    if *halvings > MAX_HALVINGS {
+                    if *halvings > MAX_HALVINGS || offset.iter().all(|o| *o == 0.0) {
                         self.stopped = Some(Stop::Stuck);
                     }
                 }

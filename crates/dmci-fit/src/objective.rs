@@ -144,6 +144,8 @@ impl Problem {
             model,
             work: Mutex::default(),
             remembered: Default::default(),
+            seen: Default::default(),
+            moved: Default::default(),
             program,
         })
     }

@@ -25,6 +25,11 @@ impl Points {
         debug_assert_eq!(self.numbers.len(), self.count * self.dimension, "all points have the same dimension");
     }
 
+    /// Puts a point in the place of another one.
+    pub fn set(&mut self, number: usize, point: &[f64]) {
+        self.numbers[number * self.dimension..][..self.dimension].copy_from_slice(point);
+    }
+
     /// How many points there are.
     pub fn len(&self) -> usize {
         self.count

@@ -5,7 +5,7 @@ use crate::evaluate::Answers;
 use crate::member::{Budget, Member};
 use crate::points::Points;
 use crate::problem::Problem;
-use crate::search::{Evaluation, Optimizer, Stop};
+use crate::search::{Evaluation, Need, Optimizer, Stop};
 use dmci::Report;
 
 /// Restarts of one optimiser.
@@ -15,6 +15,8 @@ pub struct Population {
     pub optimizer: Optimizer,
     /// The restarts.
     pub members: Vec<Member>,
+    /// Whether parameters that are affine by structure are solved for at every point.
+    pub(crate) projects: bool,
     round: Round,
 }
 
@@ -30,7 +32,7 @@ struct Round {
 impl Population {
     /// These restarts.
     pub fn of(optimizer: Optimizer, members: Vec<Member>) -> Population {
-        Population { optimizer, members, round: Round::default() }
+        Population { optimizer, members, projects: false, round: Round::default() }
     }
 
     /// So many restarts around a point; the first starts there.
@@ -111,10 +113,16 @@ impl Population {
         if running.is_empty() {
             return Ok(all);
         }
+        let projected = if self.projects && need == Need::Jacobian { problem.project(points, count) } else { Ok(()) };
         let asked = points.part(0, count);
-        if !problem.answer_from_memory(asked, need, answers)
-            && let Err(report) = problem.evaluate_on_paths(asked, &problem.training, need, answers)
-        {
+        let evaluated = |answers: &mut Answers| {
+            projected?;
+            if problem.answer_from_memory(asked, need, answers) {
+                return Ok(());
+            }
+            problem.evaluate_on_paths(asked, &problem.training, need, answers)
+        };
+        if let Err(report) = evaluated(answers) {
             // What was asked is forgotten, so that a later run asks the same again.
             if let Some(before) = before {
                 self.members = before;

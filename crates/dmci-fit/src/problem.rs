@@ -12,6 +12,7 @@ use crate::loss::{Loss, Noise};
 use crate::objective::Series;
 use crate::prior::Density;
 use crate::remembered::Remembered;
+use crate::structure::Seen;
 use crate::transform::Transform;
 use dmci::ErrorCode;
 use dmci::{
@@ -19,7 +20,7 @@ use dmci::{
 };
 use dmci_table::{Holdout, split};
 use dmci_table::{Table, select};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 /// How a program and a table become a problem.
@@ -130,6 +131,9 @@ pub struct Problem {
     /// Memory of the last evaluation, for the next one.
     pub(crate) work: Mutex<Option<Box<Work>>>,
     pub(crate) remembered: Remembered,
+    pub(crate) seen: Seen,
+    /// Where searches start if the loss is not finite at the start, and why.
+    pub(crate) moved: OnceLock<(Vec<f64>, Report)>,
 }
 
 impl Problem {
@@ -241,13 +245,15 @@ impl Problem {
             model,
             work: Mutex::default(),
             remembered: Remembered::default(),
+            seen: Seen::default(),
+            moved: OnceLock::new(),
             series: None,
         })
     }
 
     /// The raw numbers of the starts.
     pub fn start(&self) -> &[f64] {
-        &self.start
+        self.moved.get().map_or(&self.start, |(point, _)| point)
     }
 
     /// The values that raw numbers stand for, of every group.

@@ -2,8 +2,11 @@
 
 use crate::by_group::Held;
 use crate::choice::{Choice, decided_only, selection_loss};
+use crate::ending::{optimality, warn};
 use crate::fit::FitOptions;
 use crate::member::Member;
+use crate::optima::Optima;
+use crate::optimality::{Examined, Optimality};
 use crate::population::Population;
 use crate::problem::{Problem, Rows};
 use crate::resample::{Bootstrap, Intervals};
@@ -65,6 +68,8 @@ pub struct RestartResult {
     pub path_changes: usize,
     /// Why it stopped.
     pub stopped: Stop,
+    /// Which of the optima it reached, 0 the lowest; none if it did not come to an end.
+    pub optimum: Option<usize>,
     /// The best loss after each round.
     pub trace: Vec<f64>,
 }
@@ -100,6 +105,12 @@ pub struct Fit {
     pub best: usize,
     /// All restarts of all stages.
     pub restarts: Vec<RestartResult>,
+    /// Whether it ended at an optimum.
+    pub optimality: Optimality,
+    /// The optima that the starts reached.
+    pub optima: Optima,
+    /// Numbers that were solved for at every point and not searched for (variable projection).
+    pub eliminated: Vec<String>,
     /// The optimiser that gave the result, and why it was used.
     pub optimizer: (&'static str, String),
     /// Paths through the program that were recorded.
@@ -143,6 +154,7 @@ pub(crate) fn result(
     choice: &Choice,
     stages: &[Population],
     influence: &[bool],
+    examined: Option<(Vec<f64>, Examined)>,
 ) -> Result<Fit, Report> {
     let members: Vec<(&Population, &Member)> =
         stages.iter().flat_map(|s| s.members.iter().map(move |m| (s, m))).collect();
@@ -151,10 +163,14 @@ pub(crate) fn result(
         _ => m.result(&options.budget).map_or(f64::INFINITY, |r| r.1),
     };
     let losses: Vec<f64> = members.iter().map(|(_, m)| loss(m)).collect();
-    let best = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b])).unwrap_or(0);
+    let lowest = losses.iter().copied().fold(f64::INFINITY, f64::min);
+    // Of several that reached the same optimum, the first of those with most signs as at the start.
+    let same = (0..losses.len()).filter(|&i| losses[i] <= lowest + SAME * lowest.abs());
+    let best = same.min_by_key(|&i| (other_signs(problem, members[i].1, options), i)).unwrap_or(0);
     let (stage, member) = members[best];
     let raw = member.result(&options.budget).map_or_else(|| problem.start().to_vec(), |r| r.0.clone());
     let mut warnings = problem.warnings.clone();
+    problem.warn_moved(&mut warnings);
     // Searches without derivatives also fit numbers that occur in decisions only.
     let searched = match stage.optimizer.need() == Need::Loss {
         true => decided_only(problem, options.seed)?.len(),
@@ -180,7 +196,9 @@ pub(crate) fn result(
     if stage.optimizer.need() >= Need::Gradient {
         without_influence(problem, influence, choice, &mut warnings);
     }
-    let restarts = members.iter().map(|(s, m)| RestartResult {
+    let all: Vec<&Member> = members.iter().map(|(_, m)| *m).collect();
+    let optima = Optima::of(problem, &all)?;
+    let restarts = members.iter().enumerate().map(|(i, (s, m))| RestartResult {
         optimizer: s.optimizer.name(),
         loss: m.loss(),
         values: m.best.as_ref().map_or(Vec::new(), |b| problem.values(&b.0)),
@@ -189,11 +207,19 @@ pub(crate) fn result(
         step_backs: m.not_finite,
         path_changes: m.path_changes,
         stopped: m.stopped.unwrap_or(Stop::Interrupted),
+        optimum: optima.of_search[i],
         trace: m.trace.clone(),
     });
     warnings.append(problem.model.warnings());
+    let parameters = fitted(problem, &raw, uncertainty.as_ref(), choice);
+    let restarts: Vec<RestartResult> = restarts.collect();
+    let optimality = optimality(problem, choice, &raw, &restarts, best, &parameters, uncertainty.as_ref(), examined)?;
+    warn(problem, &optimality, &score, &restarts[best], &mut warnings);
     Ok(Fit {
-        parameters: fitted(problem, &raw, uncertainty.as_ref(), choice),
+        parameters,
+        optimality,
+        optima,
+        eliminated: if options.projects() { problem.eliminated_names() } else { Vec::new() },
         start_loss: f64::NAN,
         criteria: criteria(problem, score.loss - problem.loss_of_priors(&raw)),
         score,
@@ -205,13 +231,23 @@ pub(crate) fn result(
         predictions,
         held_out_predictions,
         best,
-        restarts: restarts.collect(),
+        restarts,
         optimizer: (stage.optimizer.name(), choice.reason.clone()),
         paths: problem.paths(),
         warnings,
         time: Duration::ZERO,
         raw,
     })
+}
+
+/// Losses that differ by less than this share are of the same optimum.
+const SAME: f64 = 1e-10;
+
+/// How many numbers of a result have another sign than at the start: a label that the data do not tell.
+fn other_signs(problem: &Problem, member: &Member, options: &FitOptions) -> usize {
+    let Some((point, _)) = member.result(&options.budget) else { return usize::MAX };
+    let pairs = problem.values(point).into_iter().zip(&problem.written_start);
+    pairs.filter(|(value, start)| value * **start < 0.0).count()
 }
 
 /// Whether what is left over is no more than the rounding of the predictions.
@@ -351,10 +387,26 @@ fn without_influence(problem: &Problem, influence: &[bool], choice: &Choice, war
         let searched = choice.without_derivative.contains(&parameter.name);
         if silent && !searched {
             let message = format!("the derivative by {} was zero throughout, so it was not fitted", parameter.name);
-            let help = "the prediction does not depend on it, or only through the test of an if";
+            let help = why_silent(problem, block.value);
             warnings
                 .append(parameter.report(&problem.program, Diagnostic::warning(ErrorCode::W0503, message).help(help)));
         }
+    }
+}
+
+/// Why the derivative by a number of a set was 0.
+fn why_silent(problem: &Problem, number: usize) -> &'static str {
+    match problem.structure() {
+        Some(structure) if structure.reaches(number) => {
+            "the prediction computes with it, but a function is saturated or underflows wherever the search looked: \
+             start where it matters, or give it a range or a scale"
+        }
+        Some(structure) if structure.decides(number) => {
+            "it occurs only in decisions, which have no derivative: smooth them, for example with sigmoid, or fit \
+             without derivatives"
+        }
+        Some(_) => "no prediction depends on it: use it in the program, or remove it",
+        None => "the prediction does not depend on it here",
     }
 }
 

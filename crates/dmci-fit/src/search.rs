@@ -121,7 +121,7 @@ impl Stop {
             Stop::Converged => "the loss no longer falls",
             Stop::Exact => "the loss is 0",
             Stop::Flat => "the gradient is 0",
-            Stop::Epochs => "all epochs are used",
+            Stop::Epochs => "all iterations are used",
             Stop::Target => "the target is reached",
             Stop::Overtaken => "a better restart had converged long before",
             Stop::Stuck => "every step leads to values that are not finite",
@@ -250,6 +250,23 @@ optimizers! {
     Descent: "fd", Loss, 2000, DescentOptions, descent::Descent;
     /// Random points around the best one.
     Sampling: "random", Loss, 2000, SamplingOptions, sampling::Sampling;
+}
+
+impl Optimizer {
+    /// The method of a name as people call it.
+    pub fn title(name: &str) -> &str {
+        match name {
+            "adam" => "Adam",
+            "lbfgs" => "L-BFGS",
+            "lm" => "Levenberg-Marquardt",
+            "de" => "differential evolution",
+            "cma" => "CMA-ES",
+            "es" => "evolution strategy",
+            "fd" => "gradient descent by finite differences",
+            "random" => "random search",
+            other => other,
+        }
+    }
 }
 
 /// The first of the lowest numbers.

@@ -49,11 +49,13 @@ fn one_good_restart_ends_the_search_of_those_that_lost_their_way() {
     let data = "x,y\n1,109\n2,149\n3,149\n5,191\n7,213\n10,224\n";
     let problem =
         problem("(params (a free 1.0) (b free 1.0)) (* a (- 1 (exp (* (- b) x))))", data, "y", Default::default());
-    let fit = run(&problem, &FitOptions::default());
+    let options = FitOptions { search_work: Some(0.0), no_projection: true, ..FitOptions::default() };
+    let fit = run(&problem, &options);
     assert_eq!(fit.best_restart().stopped, Stop::Converged);
     assert!((value(&fit, "b") - 0.55).abs() < 0.05, "{}", value(&fit, "b"));
     let longest = fit.restarts.iter().map(|r| r.epochs).max().unwrap();
-    assert!(longest <= 2 * fit.best_restart().epochs + 21, "{longest} rounds");
+    let ended = fit.restarts.iter().filter(|r| r.stopped == Stop::Converged).map(|r| r.epochs).max().unwrap();
+    assert!(longest <= 2 * ended + 21, "{longest} rounds");
     assert!(fit.restarts.iter().any(|r| r.stopped == Stop::Overtaken));
 }
 
@@ -577,7 +579,7 @@ fn missing_values_are_left_out() {
 #[test]
 fn tables_of_numpy_are_read() {
     let read = |file: &str| {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/numpy").join(file);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dmci-table/tests/numpy").join(file);
         Table::from_bytes(file, &std::fs::read(path).unwrap(), &[])
     };
     let names = |t: &Table| t.columns.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
@@ -598,11 +600,13 @@ fn tables_of_numpy_are_read() {
         (vec!["a".to_string(), "b".into()], vec![0.5, 1.5])
     );
     // Damaged files are refused, wherever they end.
-    let whole = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/numpy/packed.npz")).unwrap();
+    let whole =
+        std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../dmci-table/tests/numpy/packed.npz")).unwrap();
     for end in 0..whole.len() {
         assert!(Table::from_bytes("cut.npz", &whole[..end], &[]).is_err());
     }
-    let matrix = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/numpy/matrix.npy")).unwrap();
+    let matrix =
+        std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../dmci-table/tests/numpy/matrix.npy")).unwrap();
     for end in 0..matrix.len() {
         assert!(Table::from_bytes("cut.npy", &matrix[..end], &[]).is_err());
     }

@@ -125,7 +125,7 @@ fn a_loss_that_is_not_finite_at_the_start_is_an_error_with_its_row() {
         let options = ProblemOptions { loss, trials: trials.map(String::from), ..ProblemOptions::default() };
         let table = Table::from_csv("data.csv", csv.as_bytes()).unwrap();
         let problem = Problem::new(Program::new(program), &table, "y", options);
-        let report = problem.and_then(|p| run(&p, &FitOptions { more_restarts: 3, ..Default::default() })).unwrap_err();
+        let report = problem.and_then(|p| p.check_start()).unwrap_err();
         assert_eq!(report.diagnostics[0].code, code, "{report}");
         assert!(report.diagnostics[0].message.contains(part), "{report}");
     };
@@ -146,6 +146,22 @@ fn a_loss_that_is_not_finite_at_the_start_is_an_error_with_its_row() {
     refused(line, counts, Loss::Binomial, Some("n"), above);
     let mean = ("E0805", "the poisson loss needs a mean above 0, got -1 at the start in rows 1, 2, 3");
     refused(below, counts, Loss::Poisson, None, mean);
+}
+
+#[test]
+fn a_start_that_is_not_finite_does_not_end_a_fit() {
+    let table = Table::from_csv("data.csv", "x,y\n1,1\n2,3\n3,2\n".as_bytes()).unwrap();
+    let options = ProblemOptions { loss: Loss::Poisson, ..ProblemOptions::default() };
+    let problem = Problem::new(Program::new("(params (a free -1.0)) (* a x)"), &table, "y", options).unwrap();
+    let fit = run(&problem, &FitOptions::default()).unwrap();
+    assert!((fit.parameters[0].value - 1.0).abs() < 1e-6, "{:?}", fit.parameters);
+    let warning = &fit.warnings.diagnostics[0];
+    assert!(warning.code == "W0501" && warning.message.contains("the search started at a = "), "{}", fit.warnings);
+    // Where no start is finite, the reason is that of the first.
+    let options = ProblemOptions::default();
+    let problem =
+        Problem::new(Program::new("(params (a free 1.0)) (* a (log (- x 2)))"), &table, "y", options).unwrap();
+    assert_eq!(code(&run(&problem, &FitOptions::default()).unwrap_err()), "E0805");
 }
 
 #[test]
@@ -178,7 +194,7 @@ fn the_loss_at_the_start_is_that_of_the_starts_of_the_schema() {
 fn rows_that_fail_are_counted_right() {
     let refused = |program: &str| {
         let problem = problem(program, "y", ProblemOptions::default()).unwrap();
-        run(&problem, &FitOptions::default()).unwrap_err().diagnostics[0].message.clone()
+        problem.check_start().unwrap_err().diagnostics[0].message.clone()
     };
     let first = "in rows 1, 2, 3, 4, 5 and 15 more of the 20 rows that were tried first";
     for (program, part) in [

@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** nothing here knows a program, a table or a fit.
 
+pub mod bounded;
 pub mod distribution;
 pub mod linear;
 pub mod random;
+pub mod sobol;

@@ -2,7 +2,7 @@
 
 use crate::tape::{Loop, LoopKind, Node, NodeId, Tape};
 use dmci_ops::linalg::Scratch;
-use dmci_ops::{Layout, MAX_ARITY, Op, Shape, Tensor};
+use dmci_ops::{Kernel, Layout, MAX_ARITY, Op, Shape, Tensor};
 
 /// Rounds between two questions whether to go on.
 const PATIENCE: u64 = 4096;
@@ -16,6 +16,8 @@ pub struct LoopEnd {
     pub rounds: u64,
     /// The state at the end, all numbers one after the other, in bits.
     pub state: Vec<u64>,
+    /// Operations of all rounds, each element of a tensor counted.
+    pub operations: u64,
 }
 
 /// The elements of an operation on tensors; the shapes are known to fit.
@@ -84,11 +86,25 @@ impl Loop {
             }
         };
         let state = state.iter().flat_map(|&i| lane.of(NodeId(i as u32)).iter().copied()).collect();
-        Some(LoopEnd { finished, rounds: done, state })
+        Some(LoopEnd { finished, rounds: done, state, operations: lane.operations })
     }
 }
 
 impl Tape {
+    /// Operations of one lane, given the bits of all leaves one after the other: each element of a tensor and every
+    /// round of a loop counts. `None` if `go_on` stopped a loop.
+    pub fn lane_operations(&self, leaves: &[u64], go_on: &mut dyn FnMut() -> bool) -> Option<u64> {
+        let mut lane = Lane::new(self);
+        let mut bits = leaves.iter().copied();
+        for i in 0..self.nodes.len() {
+            if matches!(self.nodes[i], Node::Leaf(_)) {
+                lane.slots(i).iter_mut().for_each(|slot| *slot = bits.next().unwrap_or(0));
+            }
+            lane.node(i, go_on)?;
+        }
+        Some(lane.operations)
+    }
+
     /// Which nodes of a loop's body may differ from round to round: those that need one of its first
     /// leaves.
     pub fn varying(&self, leaves: usize) -> Vec<bool> {
@@ -126,6 +142,7 @@ struct Lane<'a> {
     bits: Vec<u64>,
     at: Vec<usize>,
     scratch: Scratch,
+    operations: u64,
 }
 
 impl<'a> Lane<'a> {
@@ -139,7 +156,7 @@ impl<'a> Lane<'a> {
                 used += tape.width_of(i);
             }
         }
-        Lane { tape, bits: vec![0; used], at, scratch: Scratch::default() }
+        Lane { tape, bits: vec![0; used], at, scratch: Scratch::default(), operations: 0 }
     }
 
     fn slots(&mut self, i: usize) -> &mut [u64] {
@@ -164,11 +181,13 @@ impl<'a> Lane<'a> {
                     *slot = self.bits[self.at[a.0 as usize]];
                 }
                 self.bits[self.at[i]] = op.eval_in(tape.single, bits);
+                self.operations += 1;
             }
             Node::Op(op, args) => {
                 let operands = args[..op.operands().len()].iter().map(|&a| (self.of(a), tape.shape(a)));
                 let out = elementwise(op, tape.single, shape, &operands.collect::<Vec<_>>());
                 self.slots(i).copy_from_slice(&out);
+                self.operations += shape.len() as u64;
             }
             Node::Kernel(kernel, args) => {
                 let layout = Layout { width: 1, lanes: 1, single: tape.single };
@@ -179,6 +198,13 @@ impl<'a> Lane<'a> {
                 kernel.run(&mut out, shape, operands, &tape.maps, layout, &mut scratch);
                 self.scratch = scratch;
                 self.slots(i).copy_from_slice(&out);
+                // Each element of the result of a matrix operation is a sum over a row, or as good as one.
+                let terms = match kernel {
+                    Kernel::MatMul { k, .. } => k as usize,
+                    Kernel::Take(_) | Kernel::Put(_) | Kernel::Index | Kernel::Scatter => 1,
+                    _ => tape.shape(args[0]).len().isqrt(),
+                };
+                self.operations += (shape.len() * terms) as u64;
             }
             Node::Pack { .. } => {
                 let out: Vec<u64> = tape.operands(i).iter().flat_map(|&a| self.of(a).iter().copied()).collect();
@@ -191,6 +217,7 @@ impl<'a> Lane<'a> {
                 self.bits[at] = end.finished as u64;
                 self.bits[at + 1..][..end.state.len()].copy_from_slice(&end.state);
                 self.bits[at + 1 + end.state.len()] = end.rounds;
+                self.operations += end.operations;
             }
         }
         Some(())

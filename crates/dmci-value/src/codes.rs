@@ -132,6 +132,12 @@ table! {
     W0504: "number that is pinned",
     W0701: "target that does not vary",
     W0702: "rows left out of a fit",
+    W0801: "search that ended before an optimum",
+    W0802: "loss that is flat",
+    W0803: "parameter at its bound",
+    W0804: "parameters that diverge",
+    W0805: "local optimum",
+    W0806: "fit no better than a constant",
 }
 
 impl ErrorCode {

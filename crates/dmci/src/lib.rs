@@ -57,8 +57,6 @@ pub use schema::{Names, Parameter, ParameterKind, Prior, Schema};
 pub use session::Session;
 pub use stages::{Sizes, Stage};
 
-/// When a model becomes machine code.
-///
 /// ```
 /// use dmci::{Column, JitPolicy, Model, ModelOptions, Program, Want};
 ///
@@ -73,8 +71,6 @@ pub use stages::{Sizes, Stage};
 /// ```
 pub use dmci_exec::JitPolicy;
 
-/// The numbers of columns and batches, in double or single precision.
-///
 /// ```
 /// use dmci::{Column, Model, Number, Program, Report, Want};
 ///
@@ -88,8 +84,6 @@ pub use dmci_exec::JitPolicy;
 /// ```
 pub use dmci_exec::Number;
 
-/// What a program did with its parameters.
-///
 /// ```
 /// use dmci::{GradOptions, Program, Tape};
 ///
@@ -100,8 +94,6 @@ pub use dmci_exec::Number;
 /// ```
 pub use dmci_tape::Tape;
 
-/// What is done with a tape before it runs.
-///
 /// ```
 /// use dmci::{GradOptions, Passes, Program, TapeReport};
 ///
@@ -112,8 +104,6 @@ pub use dmci_tape::Tape;
 /// ```
 pub use dmci_tape::passes::Passes;
 
-/// One error or warning of a [`Report`].
-///
 /// ```
 /// use dmci::{Diagnostic, ErrorCode, Program, RunOptions};
 ///
@@ -125,8 +115,6 @@ pub use dmci_tape::passes::Passes;
 /// ```
 pub use dmci_value::Diagnostic;
 
-/// Codes of errors and warnings, which stay the same from version to version.
-///
 /// ```
 /// use dmci::ErrorCode;
 ///
@@ -136,8 +124,6 @@ pub use dmci_value::Diagnostic;
 /// ```
 pub use dmci_value::ErrorCode;
 
-/// Who has to mend an error.
-///
 /// ```
 /// use dmci::{Fault, Limits, Program, RunOptions};
 ///
@@ -149,8 +135,6 @@ pub use dmci_value::ErrorCode;
 /// ```
 pub use dmci_value::Fault;
 
-/// Errors and warnings.
-///
 /// ```
 /// use dmci::{Interpreter, Program, RunOptions, Severity};
 ///
@@ -159,8 +143,6 @@ pub use dmci_value::Fault;
 /// ```
 pub use dmci_value::Severity;
 
-/// Numbers, vectors and matrices.
-///
 /// ```
 /// use dmci::{Datum, Program, RunOptions, Shape};
 ///
@@ -173,8 +155,6 @@ pub use dmci_value::Shape;
 
 pub use dmci_vm::traced::soft::gumbel;
 
-/// What a recording did with the decisions at one place.
-///
 /// ```
 /// use dmci::{Decided, GradOptions, Interpreter, Program, RunOptions, TapeOptions};
 ///
@@ -187,8 +167,6 @@ pub use dmci_vm::traced::soft::gumbel;
 /// ```
 pub use dmci_vm::traced::Decided;
 
-/// The settings of `soft-choice`.
-///
 /// ```
 /// use dmci::{Program, RunOptions, SoftChoice};
 ///
@@ -199,8 +177,6 @@ pub use dmci_vm::traced::Decided;
 /// ```
 pub use dmci_vm::traced::SoftChoice;
 
-/// Stops a run from another thread.
-///
 /// ```
 /// use dmci::{Cancel, Program, RunOptions};
 ///
@@ -212,8 +188,6 @@ pub use dmci_vm::traced::SoftChoice;
 /// ```
 pub use dmci_vm::Cancel;
 
-/// What a run may use: a program is not trusted.
-///
 /// ```
 /// use dmci::{ErrorCode, Limits, Program, RunOptions};
 ///
@@ -224,8 +198,6 @@ pub use dmci_vm::Cancel;
 /// ```
 pub use dmci_vm::Limits;
 
-/// Single precision, and clamps.
-///
 /// ```
 /// use dmci::{Numerics, Program, RunOptions};
 ///

@@ -133,9 +133,16 @@ pub struct SearchArgs {
     /// auto, portfolio, lm, lbfgs, adam, cma, de, es, fd or random
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub optimizer: String,
-    /// Searches: the first starts at the program's values, the others around them, as --seed decides
-    #[arg(long, value_name = "M", default_value = "1", value_parser = quantity::count)]
-    pub restarts: u64,
+    /// Exactly M searches: the first starts at the program's values, the others around them, as --seed decides [default:
+    /// further starts until no other optimum is expected]
+    #[arg(long, value_name = "M", value_parser = quantity::count)]
+    pub restarts: Option<u64>,
+    /// Operations after which no further starts are drawn; 0 for the program's start alone [default: 2e9, about 2 s]
+    #[arg(long, value_name = "W", value_parser = quantity::not_negative, conflicts_with = "restarts")]
+    pub search_work: Option<f64>,
+    /// Search for parameters that enter linearly, too, instead of eliminating them (least squares)
+    #[arg(long)]
+    pub no_projection: bool,
     /// Most steps of a search
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub epochs: Option<u64>,

@@ -52,8 +52,8 @@ pub fn holdout(text: Option<&str>) -> Result<Holdout, Report> {
 /// How a fit searches.
 pub fn fit_options(args: &Arguments) -> Result<FitOptions, Report> {
     let search = &args.search;
-    if search.restarts > MAX_RESTARTS {
-        let message = format!("expected at most {MAX_RESTARTS} restarts, got {}", search.restarts);
+    if let Some(restarts) = search.restarts.filter(|n| *n > MAX_RESTARTS) {
+        let message = format!("expected at most {MAX_RESTARTS} restarts, got {restarts}");
         return Err(output::usage_error(message, "use several seeds, one after the other"));
     }
     if let Some(samples) = args.bootstrap.filter(|n| *n < LEAST_SAMPLES as u64) {
@@ -69,7 +69,10 @@ pub fn fit_options(args: &Arguments) -> Result<FitOptions, Report> {
             window: search.window.map_or(0, count),
             last: search.last,
         },
-        more_restarts: count(search.restarts) - 1,
+        more_restarts: search.restarts.map_or(0, |n| count(n) - 1),
+        // Who says how many searches there are means it.
+        search_work: search.restarts.map(|_| 0.0).or(search.search_work),
+        no_projection: search.no_projection,
         seed: args.options.seed,
         time: search.time_limit,
         evaluations: search.max_evals.map(count),

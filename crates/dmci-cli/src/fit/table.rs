@@ -2,7 +2,7 @@
 
 use super::progress::time;
 use dmci::ParameterKind;
-use dmci_fit::{Direction, Fit, Intervals, Loss, Problem, Score, Stop, Verdict};
+use dmci_fit::{Fit, Intervals, Loss, Optimizer, Outcome, Problem, Score, Stop, Verdict};
 use dmci_plot::digits;
 
 /// Numbers of a table beyond which it is cut.
@@ -40,7 +40,7 @@ pub fn table(problem: &Problem, fit: &Fit) -> String {
         text += "the program gives the data up to rounding: there is no noise to estimate errors from\n";
     }
     for direction in fit.uncertainty.iter().flat_map(|u| &u.directions) {
-        text += &together(direction);
+        text += &format!("{}\n", direction.sentence());
     }
     match (&fit.bootstrap, fit.intervals) {
         (Some(b), _) if b.failed > 0 => {
@@ -54,9 +54,15 @@ pub fn table(problem: &Problem, fit: &Fit) -> String {
         (None, Intervals::Profile) => text += "intervals by the profile of the likelihood\n",
         _ => {}
     }
-    text += &format!("{}: {}\n", fit.optimizer.0, fit.optimizer.1);
+    if fit.optimizer.0 != "lm" && fit.optimizer.0 != "lbfgs" {
+        text += &format!("{}: {}\n", Optimizer::title(fit.optimizer.0), fit.optimizer.1);
+    }
+    if !fit.eliminated.is_empty() {
+        text += &format!("{} eliminated by variable projection\n", fit.eliminated.join(", "));
+    }
     text += &ending(fit);
-    if fit.best_restart().stopped == Stop::Epochs {
+    text += &optimality(fit);
+    if fit.best_restart().stopped == Stop::Epochs && fit.optimality.outcome == Outcome::Stalled {
         text += &advice(problem, fit);
     }
     text
@@ -98,18 +104,6 @@ fn parameters(fit: &Fit) -> String {
     text
 }
 
-/// What cannot be told apart.
-fn together(direction: &Direction) -> String {
-    let moves: Vec<String> = direction
-        .moves
-        .iter()
-        .take(6)
-        .map(|(name, by)| format!("{name} by {}{}%", if *by < 0.0 { "" } else { "+" }, digits(*by, 2)))
-        .collect();
-    let changes = if direction.flat { "does not change" } else { "hardly changes" };
-    format!("the loss {changes} if one moves {}\n", moves.join(", "))
-}
-
 fn scores(score: &Score) -> String {
     let r2 = score.r2.map_or(String::new(), |r2| format!(", R2 {}", digits(r2, 6)));
     let rmse = if score.rmse.is_nan() { String::new() } else { format!(", RMSE {}", digits(score.rmse, 5)) };
@@ -119,11 +113,22 @@ fn scores(score: &Score) -> String {
 /// What happened, in one line.
 fn ending(fit: &Fit) -> String {
     let best = fit.best_restart();
-    let epochs = if best.epochs == 1 { "epoch" } else { "epochs" };
-    let mut text = format!("{} {epochs}, {}", best.epochs, best.stopped.sentence());
+    let iterations = if best.epochs == 1 { "iteration" } else { "iterations" };
+    let (title, epochs) = (Optimizer::title(fit.optimizer.0), best.epochs);
+    let mut text = match fit.optimality.outcome {
+        Outcome::Converged => format!("{title} converged in {epochs} {iterations}"),
+        Outcome::Local => format!("{title} converged (local) in {epochs} {iterations}"),
+        Outcome::Stalled if !best.stopped.is_end() => {
+            format!("{title} stopped after {epochs} {iterations}: {}", best.stopped.sentence())
+        }
+        Outcome::Stalled => format!("{title} stalled after {epochs} {iterations}"),
+        Outcome::Flat => format!("{title} ended where the loss is flat, after {epochs} {iterations}"),
+        Outcome::AtBound => format!("{title} ended at a bound after {epochs} {iterations}"),
+        Outcome::Diverging => format!("{title} diverges, stopped after {epochs} {iterations}"),
+    };
     if fit.restarts.len() > 1 {
-        let close = fit.restarts.iter().filter(|r| r.loss <= best.loss + 0.01 * best.loss.abs()).count();
-        text += &format!("; {close} of {} searches came here", fit.restarts.len());
+        let same = fit.restarts.iter().filter(|r| r.optimum.is_some() && r.optimum == best.optimum).count();
+        text += &format!("; {same} of {} starts reached this optimum", fit.restarts.len());
     }
     let step_backs: usize = fit.restarts.iter().map(|r| r.step_backs).sum();
     if step_backs > 0 {
@@ -131,6 +136,22 @@ fn ending(fit: &Fit) -> String {
     }
     text += &format!("; {}\n", time(fit.time.as_secs_f64()));
     text
+}
+
+/// What the test of an optimum says.
+fn optimality(fit: &Fit) -> String {
+    let tested = &fit.optimality;
+    let share = tested.decrement.map(|d| format!("Newton decrement {} of the loss", digits(d, 2)));
+    let curvature = tested.curvature.map(|c| match c > 0.0 {
+        true => "curvature positive".to_string(),
+        false => format!("lowest curvature {} of the largest", digits(c, 2)),
+    });
+    let probes = (tested.test == "probes").then(|| match tested.outcome {
+        Outcome::Stalled => "a point nearby is lower".to_string(),
+        _ => "no point nearby is lower".to_string(),
+    });
+    let parts: Vec<String> = [share, curvature, probes].into_iter().flatten().collect();
+    if parts.is_empty() { String::new() } else { format!("optimality: {}\n", parts.join(", ")) }
 }
 
 /// Raw numbers beyond this are many steps away from each other.

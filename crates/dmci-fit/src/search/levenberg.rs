@@ -202,6 +202,8 @@ impl Search for Levenberg {
         } else if ratio >= 0.75 {
             self.radius = self.radius.max(2.0 * size);
         }
+        // Whoever evaluated the point may have moved it to one that is better.
+        self.step.iter_mut().zip(asked.get(0)).zip(&self.point).for_each(|((s, to), from)| *s = to - from);
         let loss = self.found.loss;
         let small = actual <= self.negligible && self.predicted <= self.negligible;
         if ratio >= 1e-4 && finite {

@@ -30,6 +30,13 @@ pub struct KnownPath {
 }
 
 impl Model {
+    /// Operations that the value of one lane takes: those of the longest path that is kept, in the lane that it was
+    /// recorded for, every round of a loop counted. It does not depend on the machine.
+    pub fn lane_operations(&self) -> u64 {
+        let kept = self.paths.read().unwrap_or_else(|e| e.into_inner()).all();
+        kept.iter().map(|(.., path)| path.lane_operations()).max().unwrap_or(1)
+    }
+
     /// The paths that have been recorded and kept; lanes start on the first. Fails if rows had different structures, so
     /// that there are several starts.
     pub fn known_paths(&self, want: Want) -> Result<Vec<KnownPath>, Report> {

@@ -80,6 +80,14 @@ impl Path {
         self.recorder.tape()
     }
 
+    /// Operations of the lane that the path was recorded for, every round of a loop counted.
+    pub fn lane_operations(&self) -> u64 {
+        let tape = self.recorded_tape();
+        let leaves = (0..tape.nodes.len()).filter(|&i| matches!(tape.nodes[i], Node::Leaf(_)));
+        let bits: Vec<u64> = leaves.flat_map(|i| self.recorder.elements(NodeId(i as u32)).iter().copied()).collect();
+        tape.lane_operations(&bits, &mut || true).unwrap_or(u64::MAX)
+    }
+
     /// Whether the path ends with an error.
     pub fn fails(&self) -> bool {
         self.failure.is_some()
