@@ -57,6 +57,8 @@ pub use schema::{Names, Parameter, ParameterKind, Prior, Schema};
 pub use session::Session;
 pub use stages::{Sizes, Stage};
 
+/// When a model becomes machine code.
+///
 /// ```
 /// use dmci::{Column, JitPolicy, Model, ModelOptions, Program, Want};
 ///
@@ -71,6 +73,8 @@ pub use stages::{Sizes, Stage};
 /// ```
 pub use dmci_exec::JitPolicy;
 
+/// The numbers of columns and batches, in double or single precision.
+///
 /// ```
 /// use dmci::{Column, Model, Number, Program, Report, Want};
 ///
@@ -84,6 +88,8 @@ pub use dmci_exec::JitPolicy;
 /// ```
 pub use dmci_exec::Number;
 
+/// What a program did with its parameters.
+///
 /// ```
 /// use dmci::{GradOptions, Program, Tape};
 ///
@@ -94,6 +100,8 @@ pub use dmci_exec::Number;
 /// ```
 pub use dmci_tape::Tape;
 
+/// What is done with a tape before it runs.
+///
 /// ```
 /// use dmci::{GradOptions, Passes, Program, TapeReport};
 ///
@@ -104,6 +112,8 @@ pub use dmci_tape::Tape;
 /// ```
 pub use dmci_tape::passes::Passes;
 
+/// One error or warning of a [`Report`].
+///
 /// ```
 /// use dmci::{Diagnostic, ErrorCode, Program, RunOptions};
 ///
@@ -115,6 +125,8 @@ pub use dmci_tape::passes::Passes;
 /// ```
 pub use dmci_value::Diagnostic;
 
+/// Codes of errors and warnings, which stay the same from version to version.
+///
 /// ```
 /// use dmci::ErrorCode;
 ///
@@ -124,6 +136,8 @@ pub use dmci_value::Diagnostic;
 /// ```
 pub use dmci_value::ErrorCode;
 
+/// Who has to mend an error.
+///
 /// ```
 /// use dmci::{Fault, Limits, Program, RunOptions};
 ///
@@ -135,6 +149,8 @@ pub use dmci_value::ErrorCode;
 /// ```
 pub use dmci_value::Fault;
 
+/// Errors and warnings.
+///
 /// ```
 /// use dmci::{Interpreter, Program, RunOptions, Severity};
 ///
@@ -143,6 +159,8 @@ pub use dmci_value::Fault;
 /// ```
 pub use dmci_value::Severity;
 
+/// Numbers, vectors and matrices.
+///
 /// ```
 /// use dmci::{Datum, Program, RunOptions, Shape};
 ///
@@ -155,6 +173,8 @@ pub use dmci_value::Shape;
 
 pub use dmci_vm::traced::soft::gumbel;
 
+/// What a recording did with the decisions at one place.
+///
 /// ```
 /// use dmci::{Decided, GradOptions, Interpreter, Program, RunOptions, TapeOptions};
 ///
@@ -167,6 +187,8 @@ pub use dmci_vm::traced::soft::gumbel;
 /// ```
 pub use dmci_vm::traced::Decided;
 
+/// The settings of `soft-choice`.
+///
 /// ```
 /// use dmci::{Program, RunOptions, SoftChoice};
 ///
@@ -177,6 +199,8 @@ pub use dmci_vm::traced::Decided;
 /// ```
 pub use dmci_vm::traced::SoftChoice;
 
+/// Stops a run from another thread.
+///
 /// ```
 /// use dmci::{Cancel, Program, RunOptions};
 ///
@@ -188,6 +212,8 @@ pub use dmci_vm::traced::SoftChoice;
 /// ```
 pub use dmci_vm::Cancel;
 
+/// What a run may use: a program is not trusted.
+///
 /// ```
 /// use dmci::{ErrorCode, Limits, Program, RunOptions};
 ///
@@ -198,6 +224,8 @@ pub use dmci_vm::Cancel;
 /// ```
 pub use dmci_vm::Limits;
 
+/// Single precision, and clamps.
+///
 /// ```
 /// use dmci::{Numerics, Program, RunOptions};
 ///

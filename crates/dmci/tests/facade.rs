@@ -10,8 +10,9 @@ fn docs_before(lines: &[&str], at: usize) -> String {
     docs.join("\n")
 }
 
+/// The index of the crate shows the first line.
 fn has_example(docs: &str) -> bool {
-    docs.contains("/// ```") && docs.contains("assert")
+    docs.contains("\n/// ```") && docs.contains("assert")
 }
 
 /// The names that a line makes public: `pub use a::{B, C};`.
