@@ -36,9 +36,6 @@ const MOST_TERMS: usize = 20_000;
 /// Terms that one batch makes.
 const BATCH_TERMS: usize = 2_500;
 
-/// Terms of a dictionary for sparse sums.
-const DICTIONARY: usize = 4_000;
-
 /// The smallest terms, whose products are in the dictionary besides.
 const PAIRED: usize = 70;
 
@@ -63,6 +60,8 @@ pub struct Enumeration {
     pub screened: u64,
     done: bool,
     batches: Vec<Vec<Candidate>>,
+    /// Terms of the first batch: sparse sums are made of these, however many there are by then.
+    small: usize,
     weights: Vec<f64>,
 }
 
@@ -106,13 +105,19 @@ impl Enumeration {
             screened: 0,
             done: false,
             batches: Vec::new(),
+            small: 0,
             weights,
         };
         for v in 0..part.columns.len() {
             made.add(Expr::leaf(Node::Var(v as u16)), made.inputs[v].clone());
         }
         for i in [1, 2] {
-            let term = Term { expr: Expr::leaf(Node::Int(i)), column: vec![f64::from(i); n], standard: Vec::new(), is_new: false };
+            let term = Term {
+                expr: Expr::leaf(Node::Int(i)),
+                column: vec![f64::from(i); n],
+                standard: Vec::new(),
+                is_new: false,
+            };
             made.terms.push(term);
         }
         made.levels.push(made.terms.len());
@@ -153,6 +158,9 @@ impl Enumeration {
             if self.terms.len() >= MOST_TERMS || !self.step() {
                 self.done = true;
             }
+        }
+        if self.batches.is_empty() {
+            self.small = self.terms.len();
         }
         let mut found = Vec::new();
         for (t, term) in self.terms.iter().enumerate().skip(first).filter(|t| t.1.is_new) {
@@ -263,13 +271,18 @@ impl Enumeration {
     /// Sparse sums: terms are taken one by one, each time the one that explains most of what is left besides those
     /// that are taken (orthogonal least squares), from a part of the dictionary that the stream draws. Each prefix is a
     /// candidate. `residual` is what is to be explained, on the rows of the enumeration.
-    pub fn sparse(&mut self, residual: &[f64], longest: usize, stream: &mut dmci_stats::random::Stream) -> Vec<Vec<Expr>> {
+    pub fn sparse(
+        &mut self,
+        residual: &[f64],
+        longest: usize,
+        stream: &mut dmci_stats::random::Stream,
+    ) -> Vec<Vec<Expr>> {
         self.batch(0);
         let mut dictionary: Vec<(Expr, Vec<f64>)> = Vec::new();
         // Greed is misled by large dictionaries, in which sums of true terms are terms themselves.
         let largest = [2, 3, 3, 4, 5, 9][stream.below(6)];
         let keep = if stream.uniform() < 0.5 { 1.0 } else { 0.3 + 0.7 * stream.uniform() };
-        let terms = &self.terms[..self.terms.len().min(DICTIONARY)];
+        let terms = &self.terms[..self.small];
         for term in terms.iter().filter(|t| t.is_new && t.expr.complexity() <= largest) {
             if keep == 1.0 || stream.uniform() < keep {
                 dictionary.push((term.expr.clone(), term.standard.clone()));
@@ -387,7 +400,8 @@ mod tests {
         // Two terms explain everything, and some of the dictionaries show that.
         let exact = (0..12).any(|k| {
             let sums = made.sparse(&part.target, 6, &mut Stream::new(1, k));
-            let texts: Vec<String> = sums.last().map_or(Vec::new(), |s| s.iter().map(|e| e.text(&names, &[])).collect());
+            let texts: Vec<String> =
+                sums.last().map_or(Vec::new(), |s| s.iter().map(|e| e.text(&names, &[])).collect());
             texts.len() == 2 && texts.iter().any(|t| t == "(square x)")
         });
         assert!(exact);

@@ -108,14 +108,19 @@ pub fn read(text: &str, contract: &Contract<'_>) -> Result<Candidate, Rejection>
     let known: Vec<String> = parameters.iter().map(|p| p.name.clone()).collect();
     if let Some(name) = unknown_name(body, contract.inputs, &known) {
         let message = format!("{name} is neither a column nor a parameter nor an operation of a search");
-        let hint = format!("columns are {}; declare parameters with (params ({name} free 1.0))", contract.inputs.join(", "));
+        let hint =
+            format!("columns are {}; declare parameters with (params ({name} free 1.0))", contract.inputs.join(", "));
         let mut rejection = Rejection::new(Stage::Names, &message, &hint);
         rejection.code = Some("E0301".into());
         return Err(rejection);
     }
     let Some((expr, lifted)) = Expr::read_lifting(body, contract.inputs, &known) else {
         let message = "the body is not an expression of operations on reals";
-        return Err(Rejection::new(Stage::Operations, message, "use columns, parameters, numbers other than 0 and operations"));
+        return Err(Rejection::new(
+            Stage::Operations,
+            message,
+            "use columns, parameters, numbers other than 0 and operations",
+        ));
     };
     if expr.complexity() > contract.size {
         let message = format!("the program has {} nodes, at most {} are allowed", expr.complexity(), contract.size);

@@ -122,8 +122,7 @@ pub fn judge(
     }
     holm(&mut against);
     let simpler: Vec<&Judged> = all.iter().filter(|o| o.entry.score.nodes < best.entry.score.nodes).collect();
-    let mut others: Vec<Against> =
-        simpler.iter().enumerate().map(|(i, o)| compare(o, 1000 + i as u64)).collect();
+    let mut others: Vec<Against> = simpler.iter().enumerate().map(|(i, o)| compare(o, 1000 + i as u64)).collect();
     holm(&mut others);
     let not_distinguishable: Vec<String> = others
         .iter()
@@ -166,8 +165,7 @@ fn judged(scorer: &mut Scorer<'_>, name: &str, candidate: &Candidate) -> Option<
 /// neither a few rows nor a skew of the differences makes it small.
 fn compare(best: &Judged, other: &Judged, choices: f64, stream: &mut Stream) -> Against {
     let clamped = |e: f64| if e.is_finite() { (e * e).min(1e300) } else { 1e300 };
-    let differences: Vec<f64> =
-        other.errors.iter().zip(&best.errors).map(|(o, b)| clamped(*o) - clamped(*b)).collect();
+    let differences: Vec<f64> = other.errors.iter().zip(&best.errors).map(|(o, b)| clamped(*o) - clamped(*b)).collect();
     let n = differences.len().max(1);
     let mean = differences.iter().sum::<f64>() / n as f64;
     let mut means: Vec<f64> = Vec::with_capacity(DRAWS);
@@ -215,7 +213,8 @@ fn words(
     let whose = if is_sealed {
         format!("{} sealed rows", data.sealed.len())
     } else {
-        "rows outside of each fit (no rows were sealed, so every comparison is corrected for all that were tried)".into()
+        "rows outside of each fit (no rows were sealed, so every comparison is corrected for all that were tried)"
+            .into()
     };
     let p = |name: &str| {
         against.iter().find(|a| a.baseline == name).map_or(String::new(), |a| format!(" (p = {:.2})", a.p))
@@ -260,4 +259,3 @@ fn words(
     }
     text
 }
-

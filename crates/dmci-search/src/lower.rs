@@ -2,7 +2,7 @@
 
 use crate::expr::{Expr, Node};
 use crate::operation::Operation;
-use dmci_exec::{JitPolicy, Leaves, Results, Staged, StageResults, Which};
+use dmci_exec::{JitPolicy, Leaves, Results, StageResults, Staged, Which};
 use dmci_ops::{Build, Op};
 use dmci_tape::passes::Passes;
 use dmci_tape::{LeafKind, NodeId, Recorder, Tape, gradient};
@@ -12,8 +12,7 @@ use dmci_tape::{LeafKind, NodeId, Recorder, Tape, gradient};
 pub fn tape(expr: &Expr, inputs: usize, derivatives: bool) -> Tape {
     let mut recorder = Recorder::new();
     recorder.reserve(8 * expr.nodes.len());
-    let parameters: Vec<NodeId> =
-        (0..expr.parameters()).map(|_| recorder.leaf("p", LeafKind::Param, 1.0)).collect();
+    let parameters: Vec<NodeId> = (0..expr.parameters()).map(|_| recorder.leaf("p", LeafKind::Param, 1.0)).collect();
     let columns: Vec<NodeId> = (0..inputs).map(|_| recorder.leaf("x", LeafKind::Input, 1.0)).collect();
     let output = record(&mut recorder, expr, &mut 0, &parameters, &columns);
     let mut outputs = vec![output];
@@ -27,13 +26,7 @@ pub fn tape(expr: &Expr, inputs: usize, derivatives: bool) -> Tape {
 }
 
 /// Operands from left to right and then their operation, as a walk does it: adjoints are summed in the order of nodes.
-fn record(
-    recorder: &mut Recorder,
-    expr: &Expr,
-    at: &mut usize,
-    parameters: &[NodeId],
-    columns: &[NodeId],
-) -> NodeId {
+fn record(recorder: &mut Recorder, expr: &Expr, at: &mut usize, parameters: &[NodeId], columns: &[NodeId]) -> NodeId {
     let node = expr.nodes[*at];
     *at += 1;
     match node {

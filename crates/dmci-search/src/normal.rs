@@ -266,8 +266,8 @@ fn sum(terms: Vec<(Term, i64)>) -> Term {
         // q + p (x + 1) is q + p x.
         for (term, _) in &mut list {
             if let Term::Product(factors) = term
-                && let [(Term::Sum(inner), false), (Term::Free(f), false)] | [(Term::Free(f), false), (Term::Sum(inner), false)] =
-                    &factors[..]
+                && let [(Term::Sum(inner), false), (Term::Free(f), false)]
+                | [(Term::Free(f), false), (Term::Sum(inner), false)] = &factors[..]
                 && let Some(i) = inner.iter().find_map(|t| if let (Term::Int(i), c) = t { Some(i * c) } else { None })
             {
                 let factor = f.0;
@@ -278,7 +278,11 @@ fn sum(terms: Vec<(Term, i64)>) -> Term {
         }
     }
     if list.is_empty() {
-        return if has_constant || integer == 0 { Term::Free(Start(free + integer as f64)) } else { Term::Int(integer) };
+        return if has_constant || integer == 0 {
+            Term::Free(Start(free + integer as f64))
+        } else {
+            Term::Int(integer)
+        };
     }
     if has_constant {
         list.push((Term::Free(Start(free + integer as f64)), 1));

@@ -137,7 +137,8 @@ impl Operations {
             let wanted = if name == "pow" { "expt" } else { name };
             let found: Vec<Operation> = Operation::ALL.iter().copied().filter(|o| o.name() == wanted).collect();
             if found.is_empty() {
-                let known: Vec<&str> = Operation::ALL.iter().filter(|o| **o != Operation::Neg).map(|o| o.name()).collect();
+                let known: Vec<&str> =
+                    Operation::ALL.iter().filter(|o| **o != Operation::Neg).map(|o| o.name()).collect();
                 return Err(format!("{name} is not an operation of a search; there are {}", known.join(" ")));
             }
             list.extend(found);

@@ -3,7 +3,7 @@
 
 use crate::archive::{Archive, Entry, better_front};
 use crate::candidate::Candidate;
-use crate::funnel::{Rejection, Stage};
+use crate::funnel::Stage;
 use crate::score::Score;
 use dmci_stats::random::Stream;
 use rustc_hash::FxHashMap;
@@ -56,8 +56,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        let proposers =
-            vec![(Proposer::Enumeration, 1.0), (Proposer::Library, 1.0), (Proposer::Grammar, 3.0)];
+        let proposers = vec![(Proposer::Enumeration, 1.0), (Proposer::Library, 1.0), (Proposer::Grammar, 3.0)];
         Settings { seed: 0, islands: 4, proposers, evaluations: None, exact_at: 0.0 }
     }
 }
@@ -103,10 +102,31 @@ pub enum Work {
 pub enum Told {
     /// Candidates.
     Proposed(Vec<Candidate>),
-    /// A score for each candidate, or why there is none.
-    Scored(Vec<Result<Score, Rejection>>),
+    /// A score for each candidate, or the stage at which it left the funnel.
+    Scored(Vec<Result<Score, Stage>>),
     /// A score for each entry.
     Validated(Vec<Score>),
+}
+
+impl Told {
+    /// Its bytes in a journal: those of every number survive.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        postcard::to_allocvec(self).expect("lists of numbers can be written")
+    }
+
+    /// Reads what [`Told::to_bytes`] wrote.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Told> {
+        postcard::from_bytes(bytes).ok()
+    }
+
+    /// What it is, for readers of a journal.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Told::Proposed(_) => "proposed",
+            Told::Scored(_) => "scored",
+            Told::Validated(_) => "validated",
+        }
+    }
 }
 
 /// Counts of the funnel of one proposer.
@@ -210,6 +230,11 @@ impl Search {
         Some(work)
     }
 
+    /// The work whose result is told next.
+    pub fn first_asked(&self) -> Option<&Work> {
+        self.asked.front()
+    }
+
     /// Whether all work was told and none is left.
     pub fn is_done(&self) -> bool {
         self.queue.is_empty() && self.asked.is_empty()
@@ -291,14 +316,14 @@ impl Search {
         island: usize,
         proposer: Proposer,
         candidates: Vec<Candidate>,
-        list: Vec<Result<Score, Rejection>>,
+        list: Vec<Result<Score, Stage>>,
     ) {
         let counts = self.counts.entry(proposer).or_default();
         let archive = &mut self.islands[island].archive;
         let mut entries = Vec::new();
         for (candidate, result) in candidates.into_iter().zip(list) {
             match result {
-                Err(rejection) => *counts.rejected.entry(rejection.stage).or_default() += 1,
+                Err(stage) => *counts.rejected.entry(stage).or_default() += 1,
                 Ok(score) => {
                     counts.screened += 1;
                     counts.work += score.work;
@@ -389,9 +414,8 @@ impl Search {
 
     /// A proposer by its share and by what it has gained for its work, never quite without a chance.
     fn choose(&self, stream: &mut Stream) -> Option<Proposer> {
-        let rate = |p: Proposer| {
-            self.counts.get(&p).map_or(1.0, |c| (c.kept as f64 + 1.0) / (c.screened as f64 + 20.0))
-        };
+        let rate =
+            |p: Proposer| self.counts.get(&p).map_or(1.0, |c| (c.kept as f64 + 1.0) / (c.screened as f64 + 20.0));
         let usable = |(p, w): &(Proposer, f64)| *w > 0.0 && !self.exhausted.contains(p);
         let list: Vec<(Proposer, f64)> = self.settings.proposers.iter().copied().filter(usable).collect();
         // What has not been asked yet goes first, in order.

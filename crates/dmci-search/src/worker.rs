@@ -53,7 +53,10 @@ impl Workshop {
                 let mut stream = Stream::new(random.0, random.1);
                 Told::Proposed(self.propose(*proposer, *number, parents, &mut stream, scorer))
             }
-            Work::Score { candidates, .. } => Told::Scored(self.score(candidates, scorer)),
+            Work::Score { candidates, .. } => {
+                let found = self.score(candidates, scorer).into_iter();
+                Told::Scored(found.map(|result| result.map_err(|rejection| rejection.stage)).collect())
+            }
             Work::Validate { entries, .. } => {
                 Told::Validated(entries.iter().map(|(c, s)| self.validate(c, s, scorer)).collect())
             }
