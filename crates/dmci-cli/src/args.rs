@@ -4,6 +4,7 @@ pub mod emit;
 pub mod fit;
 pub mod repro;
 pub mod sample;
+pub mod search;
 
 use crate::quantity;
 use clap::{Args as ClapArgs, Parser, Subcommand};
@@ -11,6 +12,7 @@ use emit::{EMIT_EXAMPLES, Emit};
 use fit::{FIT_EXAMPLES, Fit};
 use repro::{REPRO_EXAMPLES, Repro};
 use sample::{SAMPLE_EXAMPLES, Sample};
+use search::{SAME_EXAMPLES, SCORE_EXAMPLES, SEARCH_EXAMPLES, Same, Score, Search};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -52,6 +54,15 @@ pub enum Command {
     /// Draw from the posterior of a program with priors
     #[command(after_help = SAMPLE_EXAMPLES)]
     Sample(Box<Sample>),
+    /// Find a program that predicts a column of a table
+    #[command(after_help = SEARCH_EXAMPLES)]
+    Search(Box<Search>),
+    /// Fit programs to a table, one JSON object a line: what a worker of a search does
+    #[command(after_help = SCORE_EXAMPLES)]
+    Score(Box<Score>),
+    /// Say whether two programs describe the same family of functions
+    #[command(after_help = SAME_EXAMPLES)]
+    Same(Same),
     /// Write a program in another language: C, NumPy, JAX, PyTorch, SymPy, LaTeX
     #[command(after_help = EMIT_EXAMPLES)]
     Emit(Box<Emit>),

@@ -18,6 +18,7 @@ mod repro;
 mod run;
 #[cfg(feature = "sample")]
 mod sample;
+mod search;
 mod source;
 mod tape;
 mod waiting;
@@ -65,6 +66,9 @@ fn main() -> ExitCode {
             Command::Sample(args) => sample::sample(&args),
             #[cfg(not(feature = "sample"))]
             Command::Sample(args) => output::without_sampler(args.json),
+            Command::Search(args) => search::search(&args),
+            Command::Score(args) => search::score(&args),
+            Command::Same(args) => waiting(|| search::same::same(&args)),
             Command::Emit(args) => waiting(|| emit::emit(&args)),
             Command::Repro(args) => repro::repro(&args),
             Command::Tape(args) => waiting(|| tape::tape(&args)),

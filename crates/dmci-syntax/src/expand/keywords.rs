@@ -54,6 +54,7 @@ pub enum Special {
     Params,
     TheEnvironment,
     Result,
+    Hole,
     /// A word that means something only inside other forms, such as `else`.
     Auxiliary,
 }
@@ -123,6 +124,7 @@ const ROWS: &[Row] = &[
     row("recur", Special::Recur, "one value for each variable of the loop", "(loop ((k 0) (s 0.0)) (if (= k 10) s (recur (+ k 1) (+ s k))))"),
     row("params", Special::Params, "parameters (name kind start option ...)", "(params (a positive 1.0) (b unit 0.3) (c (bounded -1 1) 0.0))"),
     row("result", Special::Result, "names with values (name value)", "(result (loss 1.5) (yhat (list 1 2)))"),
+    row("hole", Special::Hole, "a name, a list of variables and one expression", "(hole rate (x y) (* x y))"),
     row("the-environment", Special::TheEnvironment, "no operands", "(eval 'x (the-environment))"),
     row("else", Special::Auxiliary, "to be the last clause of cond, case or guard", "(cond ((> x 0) 1) (else 0))"),
     row("=>", Special::Auxiliary, "to stand in a clause of cond, case or guard", "(cond ((assv x table) => cdr) (else #f))"),
@@ -263,7 +265,7 @@ impl Keywords {
 impl Special {
     /// Whether it is a keyword only at the head of a form and a variable elsewhere.
     pub(super) fn only_at_head(self) -> bool {
-        self == Special::Assert
+        matches!(self, Special::Assert | Special::Hole)
     }
 
     /// Whether forms of it mean something else in a body than in an expression.

@@ -22,6 +22,7 @@ mod depth;
 mod dynamic;
 mod errors;
 mod expander;
+mod holes;
 mod keywords;
 mod library;
 mod loops;

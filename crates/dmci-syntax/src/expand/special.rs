@@ -51,6 +51,7 @@ impl Expander<'_> {
             Special::Recur => self.recur_form(form, tail),
             Special::TheEnvironment => self.the_environment_form(form),
             Special::Result => self.result_form(form),
+            Special::Hole => self.hole_form(form, tail),
             Special::Define
             | Special::DefineValues
             | Special::DefineRecordType

@@ -1,0 +1,190 @@
+//! The options of `search`, `score` and `same`.
+
+use crate::quantity;
+use clap::{Args as ClapArgs, Subcommand};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Examples of searches.
+pub const SEARCH_EXAMPLES: &str = "\
+Examples:
+  dmci search --data rows.csv --target y
+  dmci search --data rows.csv --target y --inputs x,t --ops '+ - * / exp' --size 20
+  dmci search --data rows.csv --target y --evaluations 20000 --seed 1 --json
+  dmci search --data series.csv --target y --rolling --write best.scm
+  dmci search --data rows.csv --target y --out run.dmci
+  dmci search --resume run.dmci --time-limit 600
+  dmci search show run.dmci
+  dmci search export run.dmci best > best.scm
+  dmci search report run.dmci --out report.html
+
+Rows are fitted and selected by cross-validation; a quarter of them is sealed and looked at once, at the end, where the
+best program is compared with the constant and the linear model. The last lines say what was found, how sure that is,
+and what is not distinguishable from it. With --evaluations the result depends on the data and the seed alone; the
+clock ends a search at a step. Ctrl-C ends it and judges what is there.
+
+Operations: + - * / min max expt square cube sqrt cbrt exp log sin cos tan asin acos atan sinh cosh tanh abs sigmoid
+softplus erf log1p expm1.";
+
+/// Arguments of `search`.
+#[derive(ClapArgs, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Search {
+    #[command(subcommand)]
+    pub command: Option<SearchCommand>,
+    #[command(flatten)]
+    pub rows: RowArgs,
+    /// Program to begin with; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub seed_program: Vec<PathBuf>,
+    /// Program that the best one is compared with, besides the constant and the linear model; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Vec<PathBuf>,
+    /// Proposers with commas between them, each with a share behind = [default: enumeration,library,grammar=3]
+    #[arg(long, value_name = "NAMES")]
+    pub proposer: Option<String>,
+    /// Islands
+    #[arg(long, value_name = "N", default_value = "4", value_parser = quantity::count)]
+    pub islands: u64,
+    /// Time limit in seconds [default: 60]
+    #[arg(long, value_name = "SECONDS", value_parser = quantity::seconds)]
+    pub time_limit: Option<Duration>,
+    /// Most hypotheses that are fitted
+    #[arg(long, value_name = "N", value_parser = quantity::count)]
+    pub evaluations: Option<u64>,
+    /// Threads; results do not depend on them [default: all cores]
+    #[arg(long, value_name = "N", value_parser = quantity::count)]
+    pub threads: Option<u64>,
+    /// Keep a journal of the run, with which it can be resumed and shown
+    #[arg(long, value_name = "RUN")]
+    pub out: Option<PathBuf>,
+    /// Go on with the run of a journal; only --time-limit, --threads, --write, --json and --quiet may stand beside it
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["out", "data", "target", "evaluations", "islands", "proposer"])]
+    pub resume: Option<PathBuf>,
+    /// Write a page about the search: one HTML file that needs nothing else
+    #[arg(long, value_name = "REPORT.html")]
+    pub report: Option<PathBuf>,
+    /// Write the best program, with its fitted numbers as starts
+    #[arg(long, value_name = "MODEL.scm")]
+    pub write: Option<PathBuf>,
+    /// Print one JSON object: {"schema": "dmci-search-1", "front": [...], "best": ..., "verdict": ...}
+    #[arg(long)]
+    pub json: bool,
+    /// No progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// What can be done with a run.
+#[derive(Subcommand, Debug)]
+pub enum SearchCommand {
+    /// Show the front, the funnel and the verdict of a run, also while it goes on
+    Show {
+        /// The journal
+        run: PathBuf,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a program of a run, with its fitted numbers as starts
+    Export {
+        /// The journal
+        run: PathBuf,
+        /// `best`, or the place on the front, from 1
+        #[arg(default_value = "best")]
+        id: String,
+    },
+    /// Write a page about a run: one HTML file that needs nothing else
+    Report {
+        /// The journal
+        run: PathBuf,
+        /// The page
+        #[arg(long, value_name = "REPORT.html")]
+        out: PathBuf,
+    },
+}
+
+/// The rows of a search and what candidates may be made of.
+#[derive(ClapArgs, Debug)]
+pub struct RowArgs {
+    /// A table: .csv or .tsv with a header line, .npy, .npz or .nc
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// The column to predict
+    #[arg(long, value_name = "COLUMN")]
+    pub target: Option<String>,
+    /// Columns that programs may read, with commas between them [default: all others]
+    #[arg(long, value_name = "COLUMNS")]
+    pub inputs: Option<String>,
+    /// The column that says how much each row counts
+    #[arg(long, value_name = "COLUMN", conflicts_with = "sigma")]
+    pub weights: Option<String>,
+    /// The column of standard deviations of the target
+    #[arg(long, value_name = "COLUMN")]
+    pub sigma: Option<String>,
+    /// Fields that stand for a missing value, with commas between them: NA or 'NA,'; rows with one take no part
+    #[arg(long, value_name = "WORDS")]
+    pub missing: Option<String>,
+    /// Sealed rows: column:NAME, whose rows that are not 0 nobody sees until the end, or none [default: a quarter]
+    #[arg(long, value_name = "ROWS")]
+    pub sealed: Option<String>,
+    /// Rows are a series: validate by rolling origin, seal the tail
+    #[arg(long)]
+    pub rolling: bool,
+    /// Folds of the cross-validation
+    #[arg(long, value_name = "K", default_value = "5", value_parser = quantity::count)]
+    pub folds: u64,
+    /// Operations with spaces between them [default: + - * / sqrt exp log sin cos expt]
+    #[arg(long, value_name = "NAMES", allow_hyphen_values = true)]
+    pub ops: Option<String>,
+    /// The largest program, in nodes
+    #[arg(long, value_name = "N", default_value = "30", value_parser = quantity::count)]
+    pub size: u64,
+    /// Seed of all random numbers
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub seed: u64,
+}
+
+/// Examples of scores.
+pub const SCORE_EXAMPLES: &str = "\
+Examples:
+  dmci score --data rows.csv --target y < programs.jsonl > scores.jsonl
+
+A line in: {\"id\": \"c17\", \"program\": \"(params (a free 1.0)) (* a x)\", \"rung\": 1}. A line out, in the same order:
+{\"id\": \"c17\", \"hash\": \"...\", \"stage\": \"fitted\", \"rung\": 1, \"score\": -812.4, \"loss\": 0.0031, \"nodes\": 3,
+\"parameters\": {...}, \"optima\": {...}, \"work\": 18432}, or stage, code, message and hint of a rejection. Rungs: 0 few
+iterations, 1 converged, 2 cross-validated. The same line gives the same score, always.";
+
+/// Arguments of `score`.
+#[derive(ClapArgs, Debug)]
+pub struct Score {
+    #[command(flatten)]
+    pub rows: RowArgs,
+}
+
+/// Examples of comparisons.
+pub const SAME_EXAMPLES: &str = "\
+Examples:
+  dmci same a.scm b.scm --data rows.csv
+  dmci same a.scm b.scm
+
+Two programs describe the same family of functions if each, with parameters of its own, fits what the other one makes: at
+20 draws of parameters around their starts, on the rows of the table and on a range twice as wide. Without a table, rows are
+drawn between 0.5 and 3. Each program is (params ...) with free parameters and one expression of the operations of a search.";
+
+/// Arguments of `same`.
+#[derive(ClapArgs, Debug)]
+pub struct Same {
+    /// A program
+    #[arg(value_name = "A.scm")]
+    pub first: PathBuf,
+    /// Another one
+    #[arg(value_name = "B.scm")]
+    pub second: PathBuf,
+    /// A table whose columns are the inputs
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,261 @@
+//! The final judgement: the best of the front and the baselines, fitted once more from many starts, on the rows that
+//! nobody has seen; and in words what was found, how sure that is, and what is not distinguishable from it.
+
+use crate::archive::Entry;
+use crate::candidate::Candidate;
+use crate::data::FLOOR;
+use crate::expr::{Expr, Node};
+use crate::lower::Lowered;
+use crate::operation::{Operation, Operations};
+use crate::score::{Score, Scorer};
+use dmci_stats::random::Stream;
+use serde::{Deserialize, Serialize};
+
+/// A program of the last comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// `constant`, `linear`, the name of a baseline, or the place on the front.
+    pub name: String,
+    /// With its fitted parameters.
+    pub entry: Entry,
+    /// The mean square on the sealed rows.
+    pub sealed: Option<f64>,
+    /// Errors by row, on the sealed rows or, without any, on rows that took no part in their fit.
+    pub errors: Vec<f64>,
+}
+
+/// The best against another program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Against {
+    /// The other program.
+    pub baseline: String,
+    /// How much larger its mean square is.
+    pub difference: f64,
+    /// The middle 99% of the paired bootstrap.
+    pub interval: (f64, f64),
+    /// How probable a difference as large is if there is none, corrected for the number of comparisons (Holm).
+    pub p: f64,
+}
+
+/// What the judgement says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
+    /// Nothing predicts the target better than its mean.
+    NoStructure,
+    /// A line does, and nothing is better than that.
+    Linear,
+    /// The best program is better than every baseline.
+    Found,
+    /// It is better than the mean, and not distinguishable from a baseline.
+    Baseline,
+}
+
+/// The judgement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// What it comes to.
+    pub finding: Finding,
+    /// In words.
+    pub text: String,
+    /// The best of the front.
+    pub best: Judged,
+    /// Constant, linear, and the user's own.
+    pub baselines: Vec<Judged>,
+    /// The best against each baseline.
+    pub against: Vec<Against>,
+    /// Simpler programs of the front from which the best is not distinguishable.
+    pub not_distinguishable: Vec<String>,
+}
+
+/// Draws of a paired bootstrap, and sign flips.
+const DRAWS: usize = 4999;
+
+/// Starts of the last fits.
+const STARTS: usize = 32;
+
+/// The level of significance.
+pub const LEVEL: f64 = 0.01;
+
+/// The constant and the linear model over so many inputs.
+pub fn baselines(inputs: usize, operations: &Operations) -> Vec<(String, Candidate)> {
+    let parameter = |p: usize| Expr::leaf(Node::Param(p as u16));
+    let mut line = parameter(0);
+    for v in 0..inputs {
+        let slope = Expr::apply(Operation::Mul, &[&parameter(v + 1), &Expr::leaf(Node::Var(v as u16))]);
+        line = Expr::apply(Operation::Add, &[&line, &slope]);
+    }
+    let of = |expr: &Expr| Candidate::new(expr, &vec![1.0; expr.parameters()], operations);
+    let mut list = vec![("constant".to_string(), of(&parameter(0)))];
+    if inputs > 0 {
+        list.push(("linear".to_string(), of(&line)));
+    }
+    list
+}
+
+/// Judges a front. None if nothing could be fitted.
+pub fn judge(
+    scorer: &mut Scorer<'_>,
+    front: &[Entry],
+    own_baselines: &[(String, Candidate)],
+    validated: u64,
+    seed: u64,
+) -> Option<Judgement> {
+    let data = scorer.data;
+    let mut base = baselines(data.inputs.len(), scorer.operations);
+    base.extend_from_slice(own_baselines);
+    let base: Vec<Judged> = base.iter().filter_map(|(name, c)| judged(scorer, name, c)).collect();
+    let mut all: Vec<Judged> = Vec::new();
+    for (i, entry) in front.iter().enumerate() {
+        all.extend(judged(scorer, &format!("front {}", i + 1), &entry.candidate));
+    }
+    let best = all.iter().chain(&base).min_by(|a, b| a.entry.score.score.total_cmp(&b.entry.score.score))?.clone();
+    let is_sealed = !data.sealed.is_empty();
+    // Without sealed rows the best was chosen by the very errors it is judged by: each choice counts.
+    let choices = if is_sealed { 1.0 } else { validated.max(1) as f64 };
+    let compare = |other: &Judged, number: u64| compare(&best, other, choices, &mut Stream::new(seed, 0x3a1 + number));
+    let mut against: Vec<Against> = Vec::new();
+    for (i, other) in base.iter().enumerate() {
+        if other.entry.candidate.hash != best.entry.candidate.hash {
+            against.push(compare(other, i as u64));
+        }
+    }
+    holm(&mut against);
+    let simpler: Vec<&Judged> = all.iter().filter(|o| o.entry.score.nodes < best.entry.score.nodes).collect();
+    let mut others: Vec<Against> = simpler.iter().enumerate().map(|(i, o)| compare(o, 1000 + i as u64)).collect();
+    holm(&mut others);
+    let not_distinguishable: Vec<String> = others
+        .iter()
+        .zip(&simpler)
+        .filter(|(a, _)| a.p >= LEVEL)
+        .map(|(_, o)| o.entry.candidate.formula(&data.inputs, &o.entry.score.values))
+        .collect();
+    let worse = |name: &str| against.iter().find(|a| a.baseline == name).is_none_or(|a| a.p < LEVEL);
+    let is = |name: &str| base.iter().any(|b| b.name == name && b.entry.candidate.hash == best.entry.candidate.hash);
+    let finding = if is("constant") || !worse("constant") {
+        Finding::NoStructure
+    } else if is("linear") || !worse("linear") {
+        Finding::Linear
+    } else if against.iter().all(|a| a.p < LEVEL) {
+        Finding::Found
+    } else {
+        Finding::Baseline
+    };
+    let text = words(scorer, finding, &best, &against, &not_distinguishable, is_sealed);
+    Some(Judgement { finding, text, best, baselines: base, against, not_distinguishable })
+}
+
+fn judged(scorer: &mut Scorer<'_>, name: &str, candidate: &Candidate) -> Option<Judged> {
+    let score: Score = scorer.converge(candidate, STARTS).ok()?;
+    let score = scorer.validate(candidate, &score);
+    let data = scorer.data;
+    let mut model = Lowered::new(&candidate.expr, data.inputs.len());
+    let (errors, sealed) = if data.sealed.is_empty() {
+        (scorer.fold_errors(candidate, &score.values, &mut 0), None)
+    } else {
+        let errors = scorer.errors(&mut model, &data.sealed, &score.values);
+        let square = errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
+        (errors, Some(square))
+    };
+    let candidate = Candidate { values: score.values.clone(), ..candidate.clone() };
+    Some(Judged { name: name.into(), entry: Entry { candidate, score }, sealed, errors })
+}
+
+/// The paired bootstrap and the sign-flip test of the differences of squares; the larger of both probabilities, so that
+/// neither a few rows nor a skew of the differences makes it small.
+fn compare(best: &Judged, other: &Judged, choices: f64, stream: &mut Stream) -> Against {
+    let clamped = |e: f64| if e.is_finite() { (e * e).min(1e300) } else { 1e300 };
+    let differences: Vec<f64> = other.errors.iter().zip(&best.errors).map(|(o, b)| clamped(*o) - clamped(*b)).collect();
+    let n = differences.len().max(1);
+    let mean = differences.iter().sum::<f64>() / n as f64;
+    let mut means: Vec<f64> = Vec::with_capacity(DRAWS);
+    let (mut below, mut flipped) = (0, 0);
+    for _ in 0..DRAWS {
+        let drawn = (0..n).map(|_| differences.get(stream.below(n)).copied().unwrap_or(0.0)).sum::<f64>() / n as f64;
+        means.push(drawn);
+        below += usize::from(drawn <= 0.0);
+        let turned = differences.iter().map(|d| if stream.uniform() < 0.5 { -d } else { *d }).sum::<f64>() / n as f64;
+        flipped += usize::from(turned >= mean);
+    }
+    means.sort_by(f64::total_cmp);
+    let at = |share: f64| means[((DRAWS - 1) as f64 * share) as usize];
+    let p = (below.max(flipped) + 1) as f64 / (DRAWS + 1) as f64;
+    Against {
+        baseline: other.name.clone(),
+        difference: mean,
+        interval: (at(0.005), at(0.995)),
+        p: (p * choices).min(1.0),
+    }
+}
+
+/// Corrects probabilities for their number (Holm 1979).
+fn holm(list: &mut [Against]) {
+    let mut order: Vec<usize> = (0..list.len()).collect();
+    order.sort_by(|&i, &j| list[i].p.total_cmp(&list[j].p));
+    let mut least: f64 = 0.0;
+    for (rank, i) in order.into_iter().enumerate() {
+        let corrected = (list[i].p * (list.len() - rank) as f64).min(1.0);
+        least = least.max(corrected);
+        list[i].p = least;
+    }
+}
+
+fn words(
+    scorer: &Scorer<'_>,
+    finding: Finding,
+    best: &Judged,
+    against: &[Against],
+    not_distinguishable: &[String],
+    is_sealed: bool,
+) -> String {
+    let data = scorer.data;
+    let formula = best.entry.candidate.formula(&data.inputs, &best.entry.score.values);
+    let whose = if is_sealed {
+        format!("{} sealed rows", data.sealed.len())
+    } else {
+        "rows outside of each fit (no rows were sealed, so every comparison is corrected for all that were tried)"
+            .into()
+    };
+    let p = |name: &str| {
+        against.iter().find(|a| a.baseline == name).map_or(String::new(), |a| format!(" (p = {:.2})", a.p))
+    };
+    let mut text = match finding {
+        Finding::NoStructure => format!(
+            "No structure: on {whose}, no program predicts {} better than its mean{}.",
+            data.target,
+            p("constant")
+        ),
+        Finding::Linear => format!(
+            "Linear: a line predicts {} better than its mean, and nothing more complex is distinguishable from it{}.",
+            data.target,
+            p("linear")
+        ),
+        Finding::Baseline => {
+            let same: Vec<String> =
+                against.iter().filter(|a| a.p >= LEVEL).map(|a| format!("{} (p = {:.2})", a.baseline, a.p)).collect();
+            format!("{formula} is not distinguishable from {} on {whose}.", same.join(" and "))
+        }
+        Finding::Found => {
+            let largest = against.iter().map(|a| a.p).fold(0.0, f64::max);
+            let beaten: Vec<&str> = against.iter().map(|a| a.baseline.as_str()).collect();
+            format!(
+                "Found: {} = {formula} is better than {} on {whose} (p <= {largest:.4}).",
+                data.target,
+                beaten.join(" and ")
+            )
+        }
+    };
+    if finding == Finding::Found {
+        let squares = best.sealed.or(best.entry.score.validation).unwrap_or(f64::INFINITY);
+        if squares <= FLOOR * data.variance {
+            text += " It leaves nothing but rounding.";
+        } else if !not_distinguishable.is_empty() {
+            let shown: Vec<String> = not_distinguishable.iter().take(3).cloned().collect();
+            text += &format!(" Not distinguishable from it, and simpler: {}.", shown.join("; "));
+        }
+    }
+    if best.entry.score.is_hard_to_fit() {
+        text += " Its fits from different starts disagree: it is hard to fit.";
+    }
+    text
+}

@@ -1,0 +1,22 @@
+//! Search over programs: candidates, funnel, fits, proposers, islands and judgement.
+//!
+//! **Invariant:** nothing here touches files, the terminal, threads or the clock; decisions depend on counted work, and
+//! random numbers on (seed, island, step, slot), so a search that is told the same results makes the same moves.
+
+pub mod archive;
+pub mod candidate;
+pub mod data;
+pub mod enumeration;
+pub mod expr;
+pub mod funnel;
+pub mod grammar;
+pub mod judge;
+pub mod least_squares;
+pub mod lower;
+pub mod mathml;
+pub mod normal;
+pub mod operation;
+pub mod same;
+pub mod score;
+pub mod search;
+pub mod worker;

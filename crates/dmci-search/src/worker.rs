@@ -1,0 +1,181 @@
+//! The worker: does what a search asks for. It knows the rows; a search does not.
+
+use crate::candidate::Candidate;
+use crate::data::Data;
+use crate::enumeration::Enumeration;
+use crate::expr::{Expr, Node};
+use crate::funnel::{Rejection, Stage};
+use crate::grammar::Grammar;
+use crate::operation::{Operation, Operations};
+use crate::score::{Score, Scorer};
+use crate::search::{Proposer, Told, Work};
+use dmci_stats::random::Stream;
+use std::sync::Mutex;
+
+/// What all workers of a search share.
+#[derive(Debug)]
+pub struct Workshop {
+    /// The rows.
+    pub data: Data,
+    /// The allowed operations.
+    pub operations: Operations,
+    /// The largest complexity.
+    pub size: usize,
+    enumeration: Mutex<Enumeration>,
+}
+
+/// Candidates that a proposal has at most.
+pub const BATCH: usize = 160;
+
+/// Terms of a sparse sum.
+const LONGEST_SUM: usize = 8;
+
+/// Starts of a fit to convergence, and of one that is hard.
+const STARTS: usize = 4;
+const MORE_STARTS: usize = 16;
+
+impl Workshop {
+    /// A workshop over some rows.
+    pub fn new(data: Data, operations: Operations, size: usize) -> Workshop {
+        let enumeration = Mutex::new(Enumeration::new(&data.few, &operations));
+        Workshop { data, operations, size, enumeration }
+    }
+
+    /// A scorer, one for each thread.
+    pub fn scorer(&self) -> Scorer<'_> {
+        Scorer::new(&self.data, &self.operations)
+    }
+
+    /// Does a piece of work. The result depends on the work alone.
+    pub fn run(&self, work: &Work, scorer: &mut Scorer<'_>) -> Told {
+        match work {
+            Work::Propose { proposer, number, parents, random, .. } => {
+                let mut stream = Stream::new(random.0, random.1);
+                Told::Proposed(self.propose(*proposer, *number, parents, &mut stream, scorer))
+            }
+            Work::Score { candidates, .. } => {
+                let found = self.score(candidates, scorer).into_iter();
+                Told::Scored(found.map(|result| result.map_err(|rejection| rejection.stage)).collect())
+            }
+            Work::Validate { entries, .. } => {
+                Told::Validated(entries.iter().map(|(c, s)| self.validate(c, s, scorer)).collect())
+            }
+        }
+    }
+
+    fn validate(&self, candidate: &Candidate, score: &Score, scorer: &mut Scorer<'_>) -> Score {
+        let mut score = score.clone();
+        if score.is_hard_to_fit()
+            && let Ok(again) = scorer.converge(candidate, MORE_STARTS)
+            && again.score < score.score
+        {
+            score = Score { work: score.work + again.work, ..again };
+        }
+        scorer.validate(candidate, &score)
+    }
+
+    /// Every candidate on the lowest rung; the better half, and whatever is linear, fitted to convergence.
+    fn score(&self, candidates: &[Candidate], scorer: &mut Scorer<'_>) -> Vec<Result<Score, Rejection>> {
+        let mut found: Vec<Result<Score, Rejection>> = candidates.iter().map(|c| scorer.screen(c)).collect();
+        let mut order: Vec<usize> = (0..found.len()).filter(|&i| found[i].is_ok()).collect();
+        let of = |i: usize| found[i].as_ref().map_or(f64::INFINITY, |s| s.score);
+        order.sort_by(|&i, &j| of(i).total_cmp(&of(j)).then(i.cmp(&j)));
+        order.truncate(order.len().div_ceil(2));
+        for i in order {
+            if let Ok(screened) = &found[i] {
+                let from = Candidate { values: screened.values.clone(), ..candidates[i].clone() };
+                let before = screened.work;
+                found[i] = scorer.converge(&from, STARTS).map(|s| Score { work: s.work + before, ..s });
+            }
+        }
+        for (result, candidate) in found.iter_mut().zip(candidates) {
+            if let Ok(score) = result
+                && score.rank < candidate.values.len()
+                && score.rung > 0
+            {
+                *result = Err(Rejection::new(
+                    Stage::Derivative,
+                    "only a combination of the parameters is determined",
+                    "drop a parameter that does the work of another",
+                ));
+            }
+        }
+        found
+    }
+
+    fn propose(
+        &self,
+        proposer: Proposer,
+        number: usize,
+        parents: &[Candidate],
+        stream: &mut Stream,
+        scorer: &mut Scorer<'_>,
+    ) -> Vec<Candidate> {
+        let grammar = Grammar { operations: &self.operations, inputs: self.data.inputs.len(), size: self.size };
+        let mut list = match proposer {
+            Proposer::Enumeration => self.enumeration().batch(number).unwrap_or_default(),
+            Proposer::Library => self.library(parents, stream, scorer),
+            Proposer::Random => {
+                (0..BATCH).map(|_| grammar.random(2 + stream.below(self.size.min(16)), stream)).collect()
+            }
+            Proposer::Grammar => (0..BATCH)
+                .map(|_| match parents.len() {
+                    0 => grammar.random(2 + stream.below(9), stream),
+                    n => {
+                        let (a, b) = (stream.below(n), stream.below(n));
+                        grammar.change(&parents[a], &parents[b], stream)
+                    }
+                })
+                .collect(),
+        };
+        let inputs = self.data.inputs.len() > 0;
+        list.retain(|c| c.expr.complexity() <= self.size && (c.expr.mentions_variables() || !inputs));
+        list
+    }
+
+    fn enumeration(&self) -> std::sync::MutexGuard<'_, Enumeration> {
+        // A panic while it was held left it as it was before a batch.
+        self.enumeration.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Whether an enumeration has a batch of this number.
+    pub fn has_batch(&self, number: usize) -> bool {
+        self.enumeration().batch(number).is_some()
+    }
+
+    /// Sparse sums of terms for the target, or for what a parent leaves of it.
+    fn library(&self, parents: &[Candidate], stream: &mut Stream, scorer: &mut Scorer<'_>) -> Vec<Candidate> {
+        let mut list = Vec::new();
+        let parameter = |p: usize| Expr::leaf(Node::Param(p as u16));
+        if !self.operations.allows(Operation::Add) || !self.operations.allows(Operation::Mul) {
+            return list;
+        }
+        let few = &self.data.few;
+        let mut bases: Vec<Option<&Candidate>> = vec![None, None];
+        bases.extend((0..2).filter(|_| !parents.is_empty()).map(|_| Some(&parents[stream.below(parents.len())])));
+        for base in bases {
+            let residual = match base {
+                None => few.target.clone(),
+                Some(parent) => {
+                    let mut model = crate::lower::Lowered::new(&parent.expr, self.data.inputs.len());
+                    let plain = crate::data::Part { root_weights: None, ..few.clone() };
+                    scorer.errors(&mut model, &plain, &parent.values)
+                }
+            };
+            if !residual.iter().all(|r| r.is_finite()) {
+                continue;
+            }
+            for terms in self.enumeration().sparse(&residual, LONGEST_SUM, stream) {
+                let mut values = base.map_or_else(|| vec![0.0], |parent| parent.values.clone());
+                let mut expr = base.map_or_else(|| parameter(0), |parent| parent.expr.clone());
+                for term in &terms {
+                    let scaled = Expr::apply(Operation::Mul, &[&parameter(values.len()), term]);
+                    expr = Expr::apply(Operation::Add, &[&expr, &scaled]);
+                    values.push(0.1);
+                }
+                list.push(Candidate::new(&expr, &values, &self.operations));
+            }
+        }
+        list
+    }
+}

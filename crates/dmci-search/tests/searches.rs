@@ -1,0 +1,134 @@
+//! Whole searches: laws that are found again, noise that is left alone, and the same moves on any number of threads.
+
+use dmci_search::data::{Data, FLOOR, Folds, Part};
+use dmci_search::judge::{Finding, Judgement, baselines, judge};
+use dmci_search::operation::Operations;
+use dmci_search::search::{Search, Settings, Told, Work};
+use dmci_search::worker::Workshop;
+use dmci_stats::random::Stream;
+
+fn part(rows: usize, inputs: usize, range: (f64, f64), seed: u64, law: impl Fn(&[f64], &mut Stream) -> f64) -> Part {
+    let mut stream = Stream::new(seed, 99);
+    let mut columns = vec![Vec::new(); inputs];
+    let mut target = Vec::new();
+    for _ in 0..rows {
+        let x: Vec<f64> = (0..inputs).map(|_| range.0 + (range.1 - range.0) * stream.uniform()).collect();
+        target.push(law(&x, &mut stream));
+        columns.iter_mut().zip(&x).for_each(|(c, v)| c.push(*v));
+    }
+    Part { columns, target, root_weights: None }
+}
+
+fn workshop(part: Part, seed: u64) -> Workshop {
+    let names: Vec<String> = (0..part.columns.len()).map(|i| format!("x{}", i + 1)).collect();
+    let data = Data::new(names, "y", part, None, Folds::Random(5), seed);
+    Workshop::new(data, Operations::default(), 30)
+}
+
+fn settings(workshop: &Workshop, seed: u64, evaluations: u64) -> Settings {
+    let exact_at = FLOOR * workshop.data.variance;
+    Settings { seed, evaluations: Some(evaluations), exact_at, ..Settings::default() }
+}
+
+fn begin(workshop: &Workshop, settings: Settings) -> Search {
+    let seeds = baselines(workshop.data.inputs.len(), &workshop.operations).into_iter().map(|b| b.1).collect();
+    Search::new(settings, seeds)
+}
+
+/// Runs a search with so many pieces of work under way at once, done in any order and told in the right one.
+fn run(workshop: &Workshop, settings: Settings, at_once: usize) -> Search {
+    let mut search = begin(workshop, settings);
+    let mut scorer = workshop.scorer();
+    while !search.is_done() {
+        let mut under_way: Vec<Work> = Vec::new();
+        while under_way.len() < at_once
+            && let Some(work) = search.ask()
+        {
+            under_way.push(work);
+        }
+        // The last one first: who is when ready must not matter.
+        let mut told: Vec<Told> = under_way.iter().rev().map(|work| workshop.run(work, &mut scorer)).collect();
+        while let Some(result) = told.pop() {
+            assert!(search.tell(result));
+        }
+    }
+    search
+}
+
+fn judged(workshop: &Workshop, search: &Search, seed: u64) -> Judgement {
+    let validated = search.counts().values().map(|c| c.validated).sum();
+    judge(&mut workshop.scorer(), search.front(), &[], validated, seed).expect("there is a judgement")
+}
+
+#[test]
+fn laws_are_found_again() {
+    type Law = fn(&[f64]) -> f64;
+    let laws: [(&str, usize, (f64, f64), Law); 5] = [
+        ("Nguyen-4", 1, (-1.0, 1.0), |x| (1..=6).map(|k| x[0].powi(k)).sum()),
+        ("Nguyen-5", 1, (-1.0, 1.0), |x| (x[0] * x[0]).sin() * x[0].cos() - 1.0),
+        ("Nguyen-7", 1, (0.0, 2.0), |x| (x[0] + 1.0).ln() + (x[0] * x[0] + 1.0).ln()),
+        ("Nguyen-12", 2, (0.0, 1.0), |x| x[0].powi(4) - x[0].powi(3) + 0.5 * x[1] * x[1] - x[1]),
+        ("saturation", 2, (0.2, 4.0), |x| 3.5 * x[0] / (0.8 + x[0]) * (-0.3 * x[1]).exp()),
+    ];
+    for (name, inputs, range, law) in laws {
+        let workshop = workshop(part(60, inputs, range, 1, |x, _| law(x)), 1);
+        let search = run(&workshop, settings(&workshop, 1, 40_000), 4);
+        let found = judged(&workshop, &search, 1);
+        println!("{name}: {} hypotheses: {}", search.evaluations(), found.text);
+        assert_eq!(found.finding, Finding::Found, "{name}");
+        let sealed = found.best.sealed.expect("rows were sealed");
+        assert!(sealed <= 1e-12 * workshop.data.variance, "{name}: {sealed:e} left by {}", found.text);
+    }
+}
+
+#[test]
+fn noise_has_no_structure_and_a_line_is_a_line() {
+    for seed in 0..4 {
+        let noise = workshop(part(80, 2, (-1.0, 1.0), seed, |_, s| s.normal()), seed);
+        let search = run(&noise, settings(&noise, seed, 3_000), 4);
+        let found = judged(&noise, &search, seed);
+        assert_eq!(found.finding, Finding::NoStructure, "{}", found.text);
+        let line = workshop(part(120, 2, (-1.0, 1.0), seed, |x, s| 1.0 + 2.0 * x[0] - x[1] + 0.2 * s.normal()), seed);
+        let search = run(&line, settings(&line, seed, 3_000), 4);
+        let found = judged(&line, &search, seed);
+        assert_eq!(found.finding, Finding::Linear, "{}", found.text);
+    }
+}
+
+#[test]
+fn the_moves_do_not_depend_on_who_does_the_work() {
+    let table = part(70, 2, (0.1, 2.0), 3, |x, s| x[0].sqrt() * x[1] + 0.05 * s.normal());
+    let fronts: Vec<_> = [1, 2, 4]
+        .map(|at_once| {
+            let workshop = workshop(table.clone(), 3);
+            let search = run(&workshop, settings(&workshop, 3, 2_500), at_once);
+            (search.front().to_vec(), search.counts().clone(), search.evaluations())
+        })
+        .into();
+    assert!(!fronts[0].0.is_empty());
+    assert!(fronts.iter().all(|f| *f == fronts[0]));
+}
+
+/// Told what was told before, a search does what it did before: that is what a journal relies on.
+#[test]
+fn a_search_that_is_told_the_same_makes_the_same_moves() {
+    let workshop = workshop(part(50, 1, (0.1, 2.0), 4, |x, s| x[0].ln() + 0.05 * s.normal()), 4);
+    let mut scorer = workshop.scorer();
+    let settings = settings(&workshop, 4, 1_500);
+    let mut first = begin(&workshop, settings.clone());
+    let mut journal = Vec::new();
+    while let Some(work) = first.ask() {
+        let told = workshop.run(&work, &mut scorer);
+        journal.push((work, told.clone()));
+        assert!(first.tell(told));
+    }
+    let mut again = begin(&workshop, settings);
+    for (work, told) in journal {
+        assert_eq!(again.ask(), Some(work));
+        // The bits of every number survive.
+        let back = Told::from_bytes(&told.to_bytes()).expect("it was written");
+        assert!(again.tell(back));
+    }
+    assert!(again.is_done());
+    assert_eq!(again.front(), first.front());
+}
