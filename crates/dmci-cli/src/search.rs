@@ -5,7 +5,6 @@ mod kept;
 mod report;
 mod rows;
 mod run;
-pub mod same;
 mod show;
 
 use crate::args::search::{Score as ScoreArguments, Search as Arguments, SearchCommand};

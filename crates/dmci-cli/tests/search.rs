@@ -96,19 +96,6 @@ fn what_is_wrong_is_said() {
     assert!(said(&["--data", "rows.csv", "--target", "y", "--sealed", "some"]).contains("column:NAME"));
 }
 
-#[test]
-fn families_are_compared() {
-    let space = Workspace::new("same");
-    space.write("a.scm", "(params (a free 2.0) (b free 0.5)) (* a (expt x b))");
-    space.write("b.scm", "(params (a free 0.7) (b free 0.5)) (exp (+ a (* b (log x))))");
-    space.write("c.scm", "(params (a free 2.0)) (* a (sqrt x))");
-    space.write("d.scm", "(define (f x) x) (f x)");
-    let said = |b: &str| dmci(&["same", "a.scm", b], "", space.path());
-    assert!(said("b.scm").stdout.starts_with("same"), "{:?}", said("b.scm"));
-    assert!(said("c.scm").stdout.starts_with("c.scm within a.scm"), "{:?}", said("c.scm"));
-    assert_eq!(said("d.scm").code, 1);
-}
-
 #[cfg(not(feature = "journal"))]
 #[test]
 fn without_journals_it_says_so() {

@@ -16,7 +16,6 @@ pub mod lower;
 pub mod mathml;
 pub mod normal;
 pub mod operation;
-pub mod same;
 pub mod score;
 pub mod search;
 pub mod worker;

@@ -1,4 +1,4 @@
-//! The options of `search`, `score` and `same`.
+//! The options of `search` and `score`.
 
 use crate::quantity;
 use clap::{Args as ClapArgs, Subcommand};
@@ -160,31 +160,4 @@ iterations, 1 converged, 2 cross-validated. The same line gives the same score, 
 pub struct Score {
     #[command(flatten)]
     pub rows: RowArgs,
-}
-
-/// Examples of comparisons.
-pub const SAME_EXAMPLES: &str = "\
-Examples:
-  dmci same a.scm b.scm --data rows.csv
-  dmci same a.scm b.scm
-
-Two programs describe the same family of functions if each, with parameters of its own, fits what the other one makes: at
-20 draws of parameters around their starts, on the rows of the table and on a range twice as wide. Without a table, rows are
-drawn between 0.5 and 3. Each program is (params ...) with free parameters and one expression of the operations of a search.";
-
-/// Arguments of `same`.
-#[derive(ClapArgs, Debug)]
-pub struct Same {
-    /// A program
-    #[arg(value_name = "A.scm")]
-    pub first: PathBuf,
-    /// Another one
-    #[arg(value_name = "B.scm")]
-    pub second: PathBuf,
-    /// A table whose columns are the inputs
-    #[arg(long, value_name = "FILE")]
-    pub data: Option<PathBuf>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
 }
