@@ -210,7 +210,7 @@ mod tests {
         let ys: Vec<f64> = xs.iter().map(|&x| level(x)).collect();
         let cuts = segmented(&xs, &ys, &[1.0; 60], 2, Shape::Constant).expect("enough rows");
         assert!((cuts[0] - 1.95).abs() < 1e-9 && (cuts[1] - 4.05).abs() < 1e-9, "{cuts:?}");
-        let ys: Vec<f64> = xs.iter().map(|&x| if x < 2.95 { x } else { 9.0 - 2.0 * x }).collect();
+        let ys: Vec<f64> = xs.iter().map(|&x| if x < 2.95 { x } else { 8.5 - 2.0 * x }).collect();
         let cuts = segmented(&xs, &ys, &[1.0; 60], 1, Shape::Line).expect("enough rows");
         assert!((cuts[0] - 2.95).abs() < 1e-9, "{cuts:?}");
         // Equal inputs are never cut apart.
