@@ -1,18 +1,14 @@
 //! Fits: they run on a thread of their own, so that anybody may wait, look, or stop them.
 
 use crate::data::{bindings, to_datum};
-use crate::errors::of_report;
-use crate::options::Options;
+use crate::errors::{of_report, spelled};
 use dmci::ErrorCode;
-use dmci::{Cancel, Column, Datum, Diagnostic, Program, Report, RunOptions};
-use dmci_fit::search::{CmaOptions, DifferentialOptions, EvolutionOptions, SamplingOptions};
-use dmci_fit::{
-    Budget, Fit, FitOptions, Holdout, Loss, Method, Optimizer, Problem, ProblemOptions, Progress, Table, TableColumn,
-};
+use dmci::{Bindings, Cancel, Column, Datum, Diagnostic, Program, Report};
+use dmci_fit::{Fit, FitOptions, FitRecord, FitRequest, Inputs, Problem, Progress, Table, TableColumn};
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -26,10 +22,18 @@ type Now = (usize, usize, f64, usize, usize, usize, &'static str);
 /// A fit that runs, or has ended.
 #[pyclass(frozen, module = "dmci._native")]
 pub struct Fitting {
-    problem: Arc<Problem>,
-    options: Arc<FitOptions>,
+    work: Arc<Work>,
     cancel: Cancel,
     state: Arc<State>,
+}
+
+/// What is fitted.
+struct Work {
+    request: FitRequest,
+    /// The program, as it was written.
+    program: Program,
+    problem: Problem,
+    options: FitOptions,
 }
 
 #[derive(Default)]
@@ -83,7 +87,7 @@ fn table_column(name: String, values: &Bound<'_, PyAny>) -> PyResult<TableColumn
 }
 
 /// The table of named columns; with `gaps`, NaN means that there is no value.
-fn table(name: &str, columns: &Bound<'_, PyDict>, gaps: bool) -> PyResult<Table> {
+pub fn table(name: &str, columns: &Bound<'_, PyDict>, gaps: bool) -> PyResult<Table> {
     let mut list = Vec::new();
     for (name, values) in columns.iter() {
         let mut column = table_column(name.extract()?, &values)?;
@@ -96,149 +100,119 @@ fn table(name: &str, columns: &Bound<'_, PyDict>, gaps: bool) -> PyResult<Table>
     Ok(Table { name: name.into(), columns: list, rows })
 }
 
-/// A setting of a dictionary, if it is there and not `None`.
-fn setting<'py, T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
-    settings: &Bound<'py, PyDict>,
-    name: &str,
-) -> PyResult<Option<T>> {
-    match settings.get_item(name)? {
-        Some(value) if !value.is_none() => value.extract().map(Some).map_err(Into::into),
-        _ => Ok(None),
-    }
+/// What a fit is made from, besides its request.
+pub struct Given {
+    /// The program, as it was written.
+    pub program: Program,
+    /// The table.
+    pub table: Table,
+    /// The text of a fit to start from, with the name of its file.
+    pub start_from: Option<(String, String)>,
+    /// Values for names that are no JSON: arrays, for example.
+    pub bindings: Bindings,
 }
 
-fn usage(message: String, help: impl Into<String>) -> Report {
-    Report::from(Diagnostic::error(ErrorCode::E0910, message).help(help))
-}
-
-/// The problem of a program and a table.
+/// The problem of a request, how it is searched, and what cancels it. The evaluator is the name and the text of the
+/// file that the mode names.
 pub fn problem(
-    py: Python<'_>,
-    program: Program,
-    columns: &Bound<'_, PyDict>,
-    settings: &Bound<'_, PyDict>,
-    options: &Options,
-) -> PyResult<(Problem, Cancel)> {
-    let fail = |report: Report| of_report(py, &report);
-    let gaps = setting(settings, "missing")?.unwrap_or(false);
-    let table = table(&setting(settings, "data_name")?.unwrap_or("the data".to_string()), columns, gaps)?;
-    let mut run = RunOptions { ..options.fresh() };
-    if let Some(start) = settings.get_item("start")? {
-        run.bindings = bindings(start.cast()?)?;
+    request: &mut FitRequest,
+    given: &Given,
+    evaluator: Option<(String, String)>,
+) -> Result<(Problem, FitOptions, Cancel), Report> {
+    let Given { program, table, start_from, bindings } = given;
+    request.run.set.retain(|(name, _)| bindings.iter().all(|(other, _)| other != name));
+    request.run.set.extend(bindings.iter().cloned());
+    if let Some(setting) = request.outputs.checkpoint.as_ref().map(|_| "checkpoint") {
+        let error = Diagnostic::error(ErrorCode::E0910, format!("‹{setting}› is not kept by a fit in Python"));
+        return Err(error.help("leave it out; FitHandle.abort ends a fit with the best so far").into());
     }
+    let options = request.options()?;
+    let run = request.run.options(evaluator.map(|(name, text)| Program::named(&name, &text)))?;
     let cancel = run.cancel.clone();
-    let (sigma, trials): (Option<String>, Option<String>) = (setting(settings, "sigma")?, setting(settings, "trials")?);
-    let loss = match setting::<String>(settings, "loss")? {
-        Some(name) => Loss::named(&name).unwrap_or(Loss::Procedure(name)),
-        None => Loss::meant(sigma.is_some(), trials.is_some()),
-    };
-    let loss = match loss {
-        Loss::Huber(usual) => Loss::Huber(setting(settings, "huber")?.unwrap_or(usual)),
-        Loss::StudentT(usual) => Loss::StudentT(setting(settings, "df")?.unwrap_or(usual)),
-        other => other,
-    };
-    let holdout = match setting::<String>(settings, "holdout")? {
-        None => Holdout::None,
-        Some(text) => Holdout::parse(&text).ok_or_else(|| {
-            let message = format!("expected rows to hold out, got holdout={text:?}");
-            fail(usage(message, "a share such as 0.3, 'tail:0.3', 'column:NAME', 'range:NAME:LOW:HIGH' or 'fold:2/5'"))
-        })?,
-    };
-    let chosen = ProblemOptions {
-        run,
-        holdout,
-        loss,
-        weights: setting(settings, "weights")?,
-        sigma,
-        trials,
-        group: setting(settings, "group")?,
-        only: setting(settings, "only")?,
-        ..ProblemOptions::default()
-    };
-    let target: Option<String> = setting(settings, "target")?;
-    let objective = setting(settings, "objective")?.unwrap_or(false);
-    let problem = py.detach(|| match objective {
-        true => Problem::objective(program, &table, target.as_deref(), chosen),
-        false => Problem::new(program, &table, target.as_deref().unwrap_or_default(), chosen),
-    });
-    Ok((problem.map_err(fail)?, cancel))
+    let start = start_from.as_ref().map(|(name, text)| FitRecord::from_json(name, text)).transpose()?;
+    let inputs = Inputs { program: program.clone(), table, start_from: start.as_ref(), run };
+    Ok((request.problem(inputs)?, options, cancel))
 }
 
-fn method(settings: &Bound<'_, PyDict>) -> PyResult<Result<Method, Report>> {
-    let name: String = setting(settings, "optimizer")?.unwrap_or("auto".into());
-    let mut optimizer = match name.as_str() {
-        "auto" => return Ok(Ok(Method::Auto)),
-        "portfolio" => return Ok(Ok(Method::Portfolio)),
-        _ => match Optimizer::named(&name) {
-            Some(optimizer) => optimizer,
-            None => {
-                let help = format!("there are auto, portfolio, {}", Optimizer::NAMES.join(", "));
-                return Ok(Err(usage(format!("there is no optimizer {name}"), help)));
-            }
-        },
-    };
-    let (rate, population): (Option<f64>, Option<usize>) =
-        (setting(settings, "rate")?, setting(settings, "population")?);
-    match &mut optimizer {
-        Optimizer::Adam(o) => {
-            o.rate = rate.unwrap_or(o.rate);
-            o.clip = setting(settings, "clip")?.or(o.clip);
-            o.patience = setting(settings, "patience")?.unwrap_or(o.patience);
-        }
-        Optimizer::Descent(o) => o.rate = rate.or(o.rate),
-        Optimizer::Cma(CmaOptions { population: p, .. })
-        | Optimizer::Differential(DifferentialOptions { population: p, .. }) => *p = population.or(*p),
-        Optimizer::Evolution(EvolutionOptions { children, parents, .. }) => {
-            if let Some(n) = population {
-                (*children, *parents) = (n.max(2), (n / 2).max(1));
-            }
-        }
-        Optimizer::Sampling(SamplingOptions { points }) => *points = population.unwrap_or(*points),
-        _ => {}
-    }
-    Ok(Ok(Method::One(optimizer)))
-}
-
-/// Starts a fit. The callback is asked after every round with where the fit is; if it gives true, the fit stops.
+/// A fit of data in memory. Settings are a request in JSON, `starts` values that are no JSON. The callback is asked
+/// after every round with where the fit is; if it gives true, the fit stops.
 #[pyfunction]
-#[pyo3(signature = (name, text, columns, settings, options, callback=None))]
+#[pyo3(signature = (program, columns, settings, starts, *, data_name="the data", evaluator=None, start_from=None, callback=None))]
+#[allow(clippy::too_many_arguments, reason = "it is called from one place in Python")]
 pub fn start_fit(
     py: Python<'_>,
-    name: &str,
-    text: &str,
+    program: (String, String),
     columns: &Bound<'_, PyDict>,
-    settings: &Bound<'_, PyDict>,
-    options: &Options,
+    settings: &str,
+    starts: &Bound<'_, PyDict>,
+    data_name: &str,
+    evaluator: Option<(String, String)>,
+    start_from: Option<(String, String)>,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Fitting> {
-    let (problem, cancel) = problem(py, Program::named(name, text), columns, settings, options)?;
-    let seconds: Option<f64> = setting(settings, "time_limit")?;
-    let fit_options = FitOptions {
-        method: method(settings)?.map_err(|report| of_report(py, &report))?,
-        budget: Budget {
-            epochs: setting(settings, "epochs")?,
-            target: setting(settings, "stop_at")?,
-            window: setting(settings, "window")?.unwrap_or(0),
-            last: setting(settings, "last")?.unwrap_or(false),
-        },
-        more_restarts: setting::<usize>(settings, "restarts")?.unwrap_or(1).clamp(1, 100_000) - 1,
-        no_projection: setting::<bool>(settings, "no_projection")?.unwrap_or(false),
-        // Who says how many searches there are means it.
-        search_work: match setting::<usize>(settings, "restarts")? {
-            Some(_) => Some(0.0),
-            None => setting::<f64>(settings, "search_work")?,
-        },
-        seed: options.run.seed,
-        time: seconds.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX)),
-        evaluations: setting(settings, "max_evals")?,
-        resume: setting(settings, "resume")?,
+    let request = FitRequest::from_json(settings).map_err(|report| of_report(py, &report))?;
+    let table = table(data_name, columns, request.problem.nan_is_missing())?;
+    let program = Program::named(&program.0, &program.1);
+    let given = Given { program, table, start_from, bindings: bindings(starts)? };
+    begin(py, request, given, evaluator, callback)
+}
+
+/// A fit of the table in a file, of which the bytes are given, as `dmci fit --request` does it.
+#[pyfunction]
+#[pyo3(signature = (program, bytes, settings, *, evaluator=None, start_from=None, callback=None))]
+pub fn start_request(
+    py: Python<'_>,
+    program: (String, String),
+    bytes: &[u8],
+    settings: &str,
+    evaluator: Option<(String, String)>,
+    start_from: Option<(String, String)>,
+    callback: Option<Py<PyAny>>,
+) -> PyResult<Fitting> {
+    let read = || {
+        let request = FitRequest::from_json(settings)?;
+        request.check()?;
+        request.problem.source()?;
+        let table = Table::from_bytes_of(request.problem.data_file()?, bytes, &request.problem.missing, None)?;
+        Ok((request, table))
     };
-    let fitting = Fitting { problem: Arc::new(problem), options: Arc::new(fit_options), cancel, state: Arc::default() };
-    let (problem, options, state) = (fitting.problem.clone(), fitting.options.clone(), fitting.state.clone());
+    let (request, table) = read().map_err(|report: Report| of_report(py, &report))?;
+    let program = Program::named(&program.0, &program.1);
+    begin(py, request, Given { program, table, start_from, bindings: Vec::new() }, evaluator, callback)
+}
+
+/// The settings of a request that differ from their defaults, in JSON: of a text in JSON, or in TOML if its file is
+/// called so, with paths in its folder.
+#[pyfunction]
+pub fn read_request(py: Python<'_>, file: &str, text: &str, folder: &str) -> PyResult<String> {
+    let request = FitRequest::map_of(file, text).and_then(FitRequest::from_map);
+    let request = request.map_err(|report| of_report(py, &report))?;
+    Ok(request.in_folder(folder).to_json().to_string())
+}
+
+/// The names of all settings of a request.
+#[pyfunction]
+pub fn setting_names() -> Vec<String> {
+    FitRequest::names().to_vec()
+}
+
+fn begin(
+    py: Python<'_>,
+    mut request: FitRequest,
+    given: Given,
+    evaluator: Option<(String, String)>,
+    callback: Option<Py<PyAny>>,
+) -> PyResult<Fitting> {
+    let made = py.detach(|| problem(&mut request, &given, evaluator));
+    let (problem, options, cancel) = made.map_err(|report| of_report(py, &report))?;
+    let work = Arc::new(Work { request, program: given.program, problem, options });
+    let fitting = Fitting { work, cancel, state: Arc::default() };
+    let (work, cancel, state) = (fitting.work.clone(), fitting.cancel.clone(), fitting.state.clone());
     let run = move || {
         let ending = Ending(state);
         let state = &ending.0;
-        let result = dmci_fit::fit(&problem, &options, &mut |progress| observe(state, progress, callback.as_ref()));
+        let mut observe = |progress: &Progress| observe(state, progress, callback.as_ref());
+        let result = work.request.fit(&work.problem, &work.options, &mut observe, &|| cancel.is_cancelled());
         state.lock().result = Some(result.map(Arc::new));
         // Objects of Python may only be dropped with its lock.
         Python::try_attach(|_| drop(callback));
@@ -309,8 +283,9 @@ impl Fitting {
         }
     }
 
-    /// The result: as JSON, as a table with an SVG picture, the predictions of the fitted rows and of those held out,
-    /// the indices of both, the program with the fitted values, and whether somebody interrupted the fit.
+    /// The result: as JSON, with an SVG picture, the predictions of the fitted rows and of those held out, the indices
+    /// of both, the program with the fitted values, whether somebody interrupted the fit, warnings, what an objective
+    /// predicts, and the bytes of the files that the request names.
     #[allow(clippy::type_complexity, reason = "Python takes it apart at once")]
     fn result<'py>(
         &self,
@@ -324,6 +299,7 @@ impl Fitting {
         bool,
         (String, String),
         Vec<(usize, f64, bool)>,
+        Vec<(String, Bound<'py, PyBytes>)>,
     )> {
         // Objects of Python are made without the lock: making them may let other threads run.
         let (raised, result) = {
@@ -338,14 +314,17 @@ impl Fitting {
             Some(Err(report)) => return Err(of_report(py, &report)),
             Some(Ok(fit)) => fit,
         };
-        let problem = &*self.problem;
-        let json = dmci_fit::to_json(problem, &self.options, &fit).to_string();
-        let picture = dmci_fit::picture(problem, &fit, None).map(|p| dmci_plot::svg(&p));
+        let Work { request, program, problem, options } = &*self.work;
+        let record = FitRecord::new(problem, options, &fit);
+        let picture = dmci_fit::picture(problem, &fit, request.outputs.x.as_deref()).map(|p| dmci_plot::svg(&p));
+        let files = request.outputs(program, problem, &fit, &record).map_err(|report| of_report(py, &report))?;
+        let files = files.into_iter().map(|file| (file.path.to_string(), PyBytes::new(py, &file.bytes))).collect();
         let predictions = [&fit.predictions, &fit.held_out_predictions].map(|list| PyArray1::from_slice(py, list));
-        let rows = [&problem.training, &problem.held_out].map(|rows| rows.indices.clone());
+        let rows = [problem.training(), problem.held_out()].map(|rows| rows.indices.clone());
         let program = dmci_fit::with_starts(problem, &fit).unwrap_or_default();
-        let warnings = (fit.warnings.to_json().to_string(), fit.warnings.render(false));
+        let interrupted = fit.was_interrupted();
+        let json = record.to_json().to_string();
         let svg = picture.unwrap_or_default();
-        Ok((json, svg, predictions, rows, program, fit.was_interrupted(), warnings, fit.series.clone()))
+        Ok((json, svg, predictions, rows, program, interrupted, spelled(&fit.warnings), fit.series.clone(), files))
     }
 }

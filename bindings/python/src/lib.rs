@@ -33,6 +33,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(program::explain_code, module)?)?;
     module.add_class::<fit::Fitting>()?;
     module.add_function(wrap_pyfunction!(fit::start_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(fit::start_request, module)?)?;
+    module.add_function(wrap_pyfunction!(fit::read_request, module)?)?;
+    module.add_function(wrap_pyfunction!(fit::setting_names, module)?)?;
     #[cfg(feature = "sample")]
     module.add_function(wrap_pyfunction!(sample::draw, module)?)?;
     Ok(())

@@ -1,7 +1,7 @@
 //! Models: programs over rows of arrays.
 
 use crate::data::{bindings, reals, to_datum};
-use crate::errors::of_report;
+use crate::errors::{of_report, spelled};
 use crate::interrupt::interruptible;
 use crate::options::Options;
 use dmci::{Batch, Cancel, Column, Datum, ModelOptions, Number, Program, RunOptions, Shape, Sums, Want};
@@ -68,8 +68,10 @@ impl<T: Real> Data<T> {
     fn failures(&self) -> Vec<(usize, String, String)> {
         // Whoever holds it may be waiting for the lock of the interpreter, which this thread has.
         let Ok(memory) = self.memory.try_lock() else { return Vec::new() };
-        let one =
-            |(lane, failure): &(usize, dmci::Report)| (*lane, failure.to_json().to_string(), failure.render(false));
+        let one = |(lane, failure): &(usize, dmci::Report)| {
+            let (json, picture) = spelled(failure);
+            (*lane, json, picture)
+        };
         memory.batch.failures.iter().map(one).collect()
     }
 }
@@ -128,7 +130,7 @@ impl Model {
     /// What is worth knowing about the recordings so far, as JSON and as text.
     fn warnings(&self) -> (String, String) {
         let report = self.shared.model.warnings();
-        (report.to_json().to_string(), report.render(false))
+        spelled(&report)
     }
 
     /// The model as source of another language: all paths that it knows, with these names for its numbers.

@@ -1,10 +1,12 @@
 //! Programs: run, checked, differentiated, composed.
 
 use crate::data::{bindings, to_datum, to_python};
-use crate::errors::of_report;
+use crate::errors::{of_report, spelled};
 use crate::interrupt::interruptible;
 use crate::options::Options;
-use dmci::{Compiled, Datum, GradOptions, Passes, Program, Report, RunOptions, Shape, TapeOptions, TapeReport, Wrt};
+use dmci::{
+    Compiled, Datum, GradOptions, Passes, Program, Report, RunOptions, Shape, Spelling, TapeOptions, TapeReport, Wrt,
+};
 use numpy::{PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -108,7 +110,14 @@ impl Interpreter {
         let run = RunOptions { bindings, ..options.fresh() };
         let report = py.detach(|| self.get().check(&Program::named(name, text), &run));
         let one = |d| Report::new(vec![d], report.sources.clone());
-        report.diagnostics.iter().cloned().map(one).map(|r| (r.to_json()[0].to_string(), r.render(false))).collect()
+        report
+            .diagnostics
+            .iter()
+            .cloned()
+            .map(one)
+            .map(|r| r.spelled(Spelling::Keyword))
+            .map(|r| (r.to_json()[0].to_string(), r.render(false)))
+            .collect()
     }
 
     /// A value with its gradient.
@@ -137,7 +146,7 @@ impl Interpreter {
         }
         let hessian = gradient.hessian.map(|rows| PyArray2::from_vec2(py, &rows)).transpose();
         let hessian = hessian.map_err(|e| PyValueError::new_err(e.to_string()))?;
-        let warnings = (gradient.warnings.to_json().to_string(), gradient.warnings.render(false));
+        let warnings = spelled(&gradient.warnings);
         let flat = PyArray1::from_vec(py, gradient.flat);
         Ok((gradient.value, by_name, gradient.coordinates, flat, hessian, gradient.output, warnings))
     }

@@ -1,10 +1,11 @@
 //! Sampling from posteriors.
 
+use crate::data::bindings;
 use crate::errors::of_report;
-use crate::fit::problem;
+use crate::fit::{Given, problem, table};
 use crate::interrupt::interruptible;
-use crate::options::Options;
 use dmci::Program;
+use dmci_fit::FitRequest;
 use dmci_sample::{SampleOptions, Samples, sample};
 use numpy::{PyArray1, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
@@ -13,20 +14,35 @@ use pyo3::types::PyDict;
 /// Draws from the posterior of a program with priors: names, draws by chain, draw and number, divergences and
 /// gradients.
 #[pyfunction]
+#[pyo3(signature = (program, columns, settings, starts, *, evaluator=None, chains=None, draws=None, tune=None))]
 #[allow(clippy::too_many_arguments, reason = "it is called from one place in Python")]
 pub fn draw<'py>(
     py: Python<'py>,
-    name: &str,
-    text: &str,
+    program: (String, String),
     columns: &Bound<'py, PyDict>,
-    settings: &Bound<'py, PyDict>,
-    options: &Options,
-    chains: usize,
-    draws: usize,
-    tune: usize,
+    settings: &str,
+    starts: &Bound<'py, PyDict>,
+    evaluator: Option<(String, String)>,
+    chains: Option<usize>,
+    draws: Option<usize>,
+    tune: Option<usize>,
 ) -> PyResult<(Vec<String>, Bound<'py, PyArray3<f64>>, usize, usize)> {
-    let (problem, cancel) = problem(py, Program::named(name, text), columns, settings, options)?;
-    let settings = SampleOptions { chains, draws, tune, seed: options.run.seed };
+    let mut request = FitRequest::from_json(settings).map_err(|report| of_report(py, &report))?;
+    let given = Given {
+        program: Program::named(&program.0, &program.1),
+        table: table("the data", columns, request.problem.nan_is_missing())?,
+        start_from: None,
+        bindings: bindings(starts)?,
+    };
+    let made = py.detach(|| problem(&mut request, &given, evaluator));
+    let (problem, _, cancel) = made.map_err(|report| of_report(py, &report))?;
+    let usual = SampleOptions::default();
+    let settings = SampleOptions {
+        chains: chains.unwrap_or(usual.chains),
+        draws: draws.unwrap_or(usual.draws),
+        tune: tune.unwrap_or(usual.tune),
+        seed: request.run.seed,
+    };
     let samples = interruptible(py, &cancel, || sample(&problem, &settings, &|_| !cancel.is_cancelled()))?;
     let Samples { names, chains, divergences, gradients, .. } = samples.map_err(|r| of_report(py, &r))?;
     let count = chains.len();

@@ -13,8 +13,8 @@ use fit::{FIT_EXAMPLES, Fit};
 use repro::{REPRO_EXAMPLES, Repro};
 use sample::{SAMPLE_EXAMPLES, Sample};
 use search::{SCORE_EXAMPLES, SEARCH_EXAMPLES, Score, Search};
+use serde::Serialize;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// The whole command line.
 #[derive(Parser, Debug)]
@@ -140,21 +140,22 @@ pub struct SwitchArgs {
     pub no_stage: bool,
 }
 
-/// How a program is run.
-#[derive(ClapArgs, Debug)]
+/// How a program is run. Names and meanings are those of `RunSettings`, which has the defaults.
+#[derive(ClapArgs, Debug, Serialize)]
 pub struct RunArgs {
     /// Define a name before the program runs: a number, list, string or symbol
     #[arg(long, value_name = "NAME=DATUM")]
+    #[serde(skip)]
     pub set: Vec<String>,
     /// direct, dmci, tower:N or eval:FILE.scm
-    #[arg(long, value_name = "MODE", default_value = "dmci")]
-    pub mode: String,
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<String>,
     /// Seed of random numbers
-    #[arg(long, value_name = "N", default_value = "0", value_parser = quantity::seed)]
-    pub seed: u64,
-    /// Temperature of soft-choice: small ones make choices sharp
-    #[arg(long, value_name = "T", default_value = "1", value_parser = quantity::positive)]
-    pub temperature: f64,
+    #[arg(long, value_name = "N", value_parser = quantity::seed)]
+    pub seed: Option<u64>,
+    /// Temperature of soft-choice: low ones make choices sharp
+    #[arg(long, value_name = "T", value_parser = quantity::real)]
+    pub temperature: Option<f64>,
     /// soft-choice takes the likeliest option; its derivative stays that of the soft choice
     #[arg(long)]
     pub hard: bool,
@@ -167,21 +168,21 @@ pub struct RunArgs {
     /// Let sqrt and log take at least 1e-8, as the paper's system does
     #[arg(long)]
     pub clamps: bool,
-    /// Most steps (calls and loops): 500000, 10M
+    /// Limit of steps (calls and loop edges): 500000, 10M
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub fuel: Option<u64>,
-    /// Most memory: 64M, 2G
-    #[arg(long, value_name = "SIZE", value_parser = quantity::heap)]
+    /// Limit of memory: 64M, 2G
+    #[arg(long, value_name = "SIZE", value_parser = quantity::size)]
     pub heap: Option<u64>,
-    /// Deepest nesting of calls: 10000, 1M
+    /// Limit of nested calls: 10000, 1M
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub depth: Option<u64>,
-    /// Most output: 64K, 10M
+    /// Limit of output: 64K, 10M
     #[arg(long, value_name = "SIZE", value_parser = quantity::size)]
     pub output_limit: Option<u64>,
-    /// Longest time, in seconds: 10, 0.5; of commands with many rows, for all of them, in a fit at each point
+    /// Time limit in seconds (for all rows together; in a fit: per evaluation of all rows)
     #[arg(long, value_name = "SECONDS", value_parser = quantity::seconds)]
-    pub time: Option<Duration>,
+    pub time: Option<f64>,
 }
 
 const GRAD_EXAMPLES: &str = "\

@@ -22,7 +22,7 @@ pub fn check(args: &Check) -> u8 {
         let report = check_one(path, text, &options);
         code = code.max(report.exit_code());
         if args.json {
-            results.push(json!({"file": name, "diagnostics": report.to_json()}));
+            results.push(json!({"file": name, "diagnostics": output::to_json(&report)}));
         } else {
             if !report.diagnostics.is_empty() {
                 output::print_report(&report);

@@ -6,13 +6,13 @@ mod prepared;
 mod results;
 
 use crate::args::Eval;
-use crate::fit::stored;
+use crate::fit::request::read_fit;
 use crate::options::Clock;
 use crate::source::Source;
 use crate::{files, options, output};
 use dmci::ErrorCode;
 use dmci::{Diagnostic, Interpreter, Report};
-use dmci_fit::Table;
+use dmci_fit::{FitRecord, Table};
 use groups::groups;
 use objective::objective;
 pub use prepared::{Prepared, check_settings, number_names, present, rows_without, wanted, words};
@@ -31,10 +31,10 @@ fn evaluate(args: &Eval) -> Result<u8, Report> {
         files::check_place(path, "--out")?;
     }
     let mut run = options::run_options(&args.options)?;
-    let fit = args.fit.as_ref().map(|path| stored::read(path)).transpose()?;
-    let is_objective = fit.as_ref().is_some_and(|fit| fit["loss"]["name"] == "objective");
+    let fit = args.fit.as_ref().map(|path| read_fit(path)).transpose()?;
+    let is_objective = fit.as_ref().is_some_and(FitRecord::is_objective);
     let program = match &fit {
-        Some(fit) => stored::program(fit),
+        Some(fit) => fit.program(),
         None => Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program(),
     };
     let names = Interpreter::shared().names(&program)?;
@@ -50,7 +50,7 @@ fn evaluate(args: &Eval) -> Result<u8, Report> {
     if let Some(fit) = &fit {
         // What the command line sets counts more than what the fit found.
         let given: Vec<String> = run.bindings.iter().map(|(name, _)| name.clone()).collect();
-        run.bindings.extend(stored::values(fit).into_iter().filter(|(name, _)| !given.contains(name)));
+        run.bindings.extend(fit.values().into_iter().filter(|(name, _)| !given.contains(name)));
         if is_objective {
             return objective(args, fit, &program, &names, &table, run);
         }
@@ -59,7 +59,8 @@ fn evaluate(args: &Eval) -> Result<u8, Report> {
     let groups = fit.as_ref().map_or(Ok(Vec::new()), |fit| groups(fit, &names, &table, &present(&table, &missing)))?;
     let clock = Clock::start(&run);
     let cancel = run.cancel.clone();
-    let targets = fit.as_ref().map(stored::targets).filter(|targets| targets.len() > 1).unwrap_or_default();
+    let targets =
+        fit.as_ref().map(|fit| fit.data.targets.clone()).filter(|targets| targets.len() > 1).unwrap_or_default();
     let mut batch = Results::of(targets);
     if groups.is_empty() {
         batch.add(args, &program, &names, &table, run, &present(&table, &missing))?;

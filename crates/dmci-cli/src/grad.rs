@@ -20,7 +20,7 @@ pub fn grad(args: &Grad) -> u8 {
             if args.json {
                 let mut object = to_json(&gradient);
                 if let Some(report) = warnings {
-                    object["warnings"] = report.to_json();
+                    object["warnings"] = output::to_json(&report);
                 }
                 print_json(&object);
                 return 0;
@@ -76,7 +76,7 @@ fn odd_numbers(args: &Grad, program: &Program, gradient: &Gradient) -> Option<Re
 /// Reports a run that failed, and gives the exit code.
 pub fn failed(failure: &Report, json: bool) -> u8 {
     if json {
-        print_json(&json!({"error": failure.to_json(), "output": failure.output}));
+        print_json(&json!({"error": output::to_json(failure), "output": failure.output}));
     } else {
         output::print(&with_newline(&failure.output));
         output::print_report(failure);

@@ -33,7 +33,15 @@ fn parse() -> Result<Args, clap::Error> {
         true => arg.allow_negative_numbers(true),
         false => arg,
     };
-    let mut command = Args::command().mut_subcommands(|command| command.mut_args(number));
+    let defaults = dmci_fit::FitRequest::defaults();
+    let shown = |arg: clap::Arg| match (arg.get_help(), defaults.get(arg.get_id().as_str())) {
+        (Some(help), Some(default)) => {
+            let help = format!("{help} [default: {default}]");
+            arg.help(help)
+        }
+        _ => arg,
+    };
+    let mut command = Args::command().mut_subcommands(|command| command.mut_args(number).mut_args(shown));
     let matches = command.try_get_matches_from_mut(std::env::args_os())?;
     Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }

@@ -4,9 +4,10 @@ use crate::args::{RunArgs, SwitchArgs};
 use crate::output;
 use crate::source::load_program;
 use dmci::ErrorCode;
-use dmci::{
-    Bindings, Cancel, Datum, Diagnostic, Limits, Mode, ModelOptions, Numerics, Passes, Report, RunOptions, SoftChoice,
-};
+use dmci::{Bindings, Cancel, Datum, Diagnostic, Mode, ModelOptions, Passes, Report, RunOptions};
+use dmci_fit::RunSettings;
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,35 +15,32 @@ use std::time::Duration;
 
 /// The options of a run; reads the evaluator's file if the mode names one.
 pub fn run_options(args: &RunArgs) -> Result<RunOptions, Report> {
-    let defaults = Limits::default();
-    let limits = Limits {
-        fuel: args.fuel.unwrap_or(defaults.fuel),
-        heap: args.heap.map_or(defaults.heap, as_usize),
-        depth: args.depth.map_or(defaults.depth, as_usize),
-        output: args.output_limit.map_or(defaults.output, as_usize),
-        time: args.time.unwrap_or(defaults.time),
-    };
-    let mode = mode(&args.mode)?;
-    let bindings = bindings(&args.set)?;
-    let soft = SoftChoice { temperature: args.temperature, hard: args.hard, gumbel: args.gumbel };
-    Ok(RunOptions {
-        mode,
-        limits,
-        bindings,
-        seed: args.seed,
-        soft,
-        numerics: Numerics { single: args.f32, clamps: args.clamps },
-        ..RunOptions::default()
-    })
+    let mut settings = RunSettings::from_map(given(args))?;
+    settings.set = bindings(&args.set)?;
+    options_of(&settings)
 }
 
-/// The mode with this name.
+/// The options that settings stand for; reads the evaluator's file if the mode names one.
+pub fn options_of(settings: &RunSettings) -> Result<RunOptions, Report> {
+    let read = |file: &str| load_program(Path::new(file)).map(|source| source.program());
+    let evaluator = settings.evaluator().map(read).transpose()?;
+    settings.options(evaluator)
+}
+
+/// The mode of a name.
 pub fn mode(name: &str) -> Result<Mode, Report> {
-    let Some(file) = name.strip_prefix("eval:") else {
-        return Mode::parse(name).map_err(Report::from);
+    Ok(options_of(&RunSettings { mode: name.to_string(), ..RunSettings::default() })?.mode)
+}
+
+/// The options that were given, as settings.
+pub fn given(args: &impl Serialize) -> Map<String, Json> {
+    let mut settings = match serde_json::to_value(args) {
+        Ok(Json::Object(settings)) => settings,
+        _ => Map::new(),
     };
-    let program = load_program(Path::new(file))?.program();
-    Ok(Mode::Evaluator { name: program.name, text: program.text })
+    // A switch that was not given is off.
+    settings.retain(|_, value| !value.is_null() && *value != Json::Bool(false));
+    settings
 }
 
 /// The values of `--set`; all bad ones are reported.
@@ -64,10 +62,6 @@ pub fn bindings(settings: &[String]) -> Result<Bindings, Report> {
         }
     }
     bad.map_or(Ok(bindings), Err)
-}
-
-fn as_usize(n: u64) -> usize {
-    usize::try_from(n).unwrap_or(usize::MAX)
 }
 
 /// Lets Ctrl-C stop the run; a second Ctrl-C ends the process at once.

@@ -5,7 +5,7 @@ use crate::waiting;
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use dmci::ErrorCode;
-use dmci::{Diagnostic, Report};
+use dmci::{Diagnostic, Report, Spelling};
 use serde_json::{Value as Json, json};
 use std::io::{ErrorKind as IoErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
@@ -55,7 +55,12 @@ pub fn print_report(report: &Report) {
     let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
     waiting::clear();
     let mut err = std::io::stderr().lock();
-    let _ = err.write_all(report.render(color).as_bytes());
+    let _ = err.write_all(report.spelled(Spelling::Flag).render(color).as_bytes());
+}
+
+/// A report for machines.
+pub fn to_json(report: &Report) -> Json {
+    report.spelled(Spelling::Flag).to_json()
 }
 
 /// Says that this program has no sampler.
@@ -69,7 +74,7 @@ pub fn without_sampler(json: bool) -> u8 {
 /// Reports a failure in the chosen form and gives the exit code.
 pub fn fail(report: &Report, json: bool) -> u8 {
     if json {
-        print_json(&json!({"error": report.to_json()}));
+        print_json(&json!({"error": to_json(report)}));
     } else {
         print_report(report);
     }

@@ -33,7 +33,7 @@ fn finish(result: Result<Outcome, Report>, json: bool) -> u8 {
             0
         }
         Err(failure) if json => {
-            print_json(&json!({"error": failure.to_json(), "output": failure.output}));
+            print_json(&json!({"error": output::to_json(&failure), "output": failure.output}));
             failure.exit_code()
         }
         Err(failure) => {

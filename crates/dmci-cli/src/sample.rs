@@ -1,7 +1,7 @@
 //! `dmci sample`: draws from a posterior.
 
 use crate::args::sample::Sample as Arguments;
-use crate::fit::problem_of;
+use crate::fit::request::{self, Loaded};
 use crate::{files, options, output};
 use dmci::ErrorCode;
 use dmci::{Datum, Diagnostic, Report};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
 
 /// Most numbers that are kept.
-const MOST: u64 = 1 << 28;
+const MOST: usize = 1 << 28;
 
 /// Samples a posterior.
 pub fn sample(args: &Arguments) -> u8 {
@@ -22,22 +22,14 @@ pub fn sample(args: &Arguments) -> u8 {
 }
 
 fn run(args: &Arguments) -> Result<u8, Report> {
-    if args.chains > 1000 || args.draws.saturating_mul(args.chains) > MOST {
-        let message = format!("expected at most 1000 chains and {MOST} draws, got {} of {}", args.chains, args.draws);
-        return Err(output::usage_error(message, "fewer draws tell as much: look at the effective size"));
-    }
+    let request = request::with_options(None, options::given(args), &args.options.set)?;
+    let settings = settings(args, request.run.seed)?;
     if let Some(path) = &args.out {
         files::check_place(path, "--out")?;
     }
-    let run = options::run_options(&args.options)?;
-    let problem = problem_of(&args.program, &args.data, &run)?;
+    let run = options::options_of(&request.run)?;
+    let problem = Loaded::read(&request)?.problem(&request, run.clone())?;
     options::stop_on_interrupt(&run.cancel);
-    let settings = SampleOptions {
-        chains: args.chains as usize,
-        draws: args.draws as usize,
-        tune: args.tune as usize,
-        seed: args.options.seed,
-    };
     let samples = draw(&problem, &settings, &|_| !run.cancel.is_cancelled())?;
     if samples.chains.iter().all(Vec::is_empty) {
         return Err(Report::from(Diagnostic::error(ErrorCode::E0409, "interrupted before the first draw was kept")));
@@ -54,6 +46,28 @@ fn run(args: &Arguments) -> Result<u8, Report> {
         files::write(path, &bytes, "--out")?;
     }
     Ok(if samples.interrupted { 130 } else { 0 })
+}
+
+/// How to sample; refuses more draws than memory holds.
+fn settings(args: &Arguments, seed: u64) -> Result<SampleOptions, Report> {
+    let usual = SampleOptions::default();
+    let count = |given: Option<u64>, usual: usize| given.map_or(usual, |n| usize::try_from(n).unwrap_or(usize::MAX));
+    let settings = SampleOptions {
+        chains: count(args.chains, usual.chains),
+        draws: count(args.draws, usual.draws),
+        tune: count(args.tune, usual.tune),
+        seed,
+    };
+    let SampleOptions { chains, draws, tune, .. } = settings;
+    if chains > 1000 || draws.saturating_mul(chains) > MOST {
+        let message = format!("expected at most 1000 chains and {MOST} draws, got {chains} of {draws}");
+        return Err(output::usage_error(message, "fewer draws tell as much: look at the effective size"));
+    }
+    if chains == 0 || draws == 0 || tune == 0 {
+        let message = format!("expected at least one chain and one draw, got {chains} chains of {draws} after {tune}");
+        return Err(output::usage_error(message, "4 chains of 1000 draws after 1000 are usual"));
+    }
+    Ok(settings)
 }
 
 fn table(samples: &Samples, summaries: &[Summary]) -> String {

@@ -46,7 +46,8 @@ fn run_search(args: &Arguments) -> Result<u8, Report> {
         Some(n) => n as usize,
         None => std::thread::available_parallelism().map_or(1, |n| n.get()),
     };
-    let time = args.time_limit.unwrap_or(TIME_LIMIT);
+    let limit = |s| std::time::Duration::try_from_secs_f64(s).unwrap_or(std::time::Duration::MAX);
+    let time = args.time_limit.map_or(TIME_LIMIT, limit);
     let limits = run::Limits { time, threads, cancel: &cancel, progress: !args.quiet && !args.json };
     let (begun, journal) = match (&args.resume, &args.out) {
         (Some(path), _) => {

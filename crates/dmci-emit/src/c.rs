@@ -17,7 +17,7 @@ pub fn source(values: &Routes, gradients: &Routes, signature: &Signature) -> Res
     if RESERVED.split_whitespace().any(|word| word == name) {
         let error =
             Diagnostic::error(ErrorCode::E0910, format!("a function cannot be called {name}: C has that name itself"));
-        return Err(Report::from(error.help("give it another name, with --name or name=")));
+        return Err(Report::from(error.help("give it another name with ‹name›")));
     }
     let mut used = BTreeSet::new();
     let mut body = Lines::default();

@@ -128,12 +128,12 @@ pub fn emit(model: &Model, signature: &Signature, language: Language) -> Result<
     }
     if !language.has_loops() && values.list.iter().any(|r| r.code.has_loops()) {
         let error = Diagnostic::error(ErrorCode::E0720, "formulas have no loops, and a path of the program has one");
-        return Err(Report::from(error.help("record the model without loops: loops=False, or --no-loops")));
+        return Err(Report::from(error.help("record the model without loops: ‹no_loops›")));
     }
     if values.single && !language.has_precision() {
         let error =
             Diagnostic::error(ErrorCode::E0720, "formulas are not rounded, and the model computes in single precision");
-        return Err(Report::from(error.help("export a model in double precision: remove --f32, or dtype=\"float32\"")));
+        return Err(Report::from(error.help("export a model in double precision: remove ‹f32›")));
     }
     if matches!(language, Language::Latex) {
         return latex::source(&values, signature);

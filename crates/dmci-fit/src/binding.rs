@@ -57,14 +57,14 @@ pub fn parameters(
                 shape => format!("{} numbers", shape.len()),
             };
             let error = Diagnostic::error(ErrorCode::E0701, format!("the parameter {name} must start at {expected}"));
-            return Err(Report::from(error.help(format!("write --set {name}=1.5, for example"))));
+            return Err(Report::from(error.help(format!("write ‹start {name}=1.5›, for example"))));
         }
     }
     let (fixed, fitted): (Vec<Parameter>, Vec<Parameter>) = list.into_iter().partition(|p| p.fixed);
     if fitted.is_empty() {
         let (message, help) = if fixed.is_empty() {
             let message = format!("{} declares no parameters to fit", program.name);
-            let help = "declare them, for example (params (a positive 1.0) (b unit 0.3)); or fit its reals with --params literals";
+            let help = "declare them, for example (params (a positive 1.0) (b unit 0.3)); or fit its reals with ‹params literals›";
             (message, help)
         } else {
             let message = format!("all parameters of {} are fixed", program.name);
@@ -117,7 +117,7 @@ pub fn check_weights(table: &Table, column: &Option<String>, rows: &Rows) -> Res
     match column {
         Some(column) if rows.weight.iter().all(|w| *w == 0.0) => {
             let message = format!("all weights are zero: {} has 0 as {column} in every row to fit", table.name);
-            let help = "give some rows a weight above 0, or leave out --weights";
+            let help = "give some rows a weight above 0, or leave out ‹weights›";
             Err(Report::from(Diagnostic::error(ErrorCode::E0801, message).help(help)))
         }
         _ => Ok(()),
@@ -153,7 +153,7 @@ pub fn noise(
             factor = known.unwrap_or(1.0);
             if noise.sigma.is_none() && sigma.is_none() && known.is_none() {
                 let message = format!("the {} loss needs the size of the noise", loss.name());
-                let help = "name a column with --sigma, or declare (sigma positive 1.0) in (params ...); if all rows \
+                let help = "name a column with ‹sigma›, or declare (sigma positive 1.0) in (params ...); if all rows \
                             have the same unknown noise, --loss mse gives the same fit";
                 return wrong(message, help);
             }
@@ -174,7 +174,7 @@ pub fn noise(
             }
         }
         Loss::Binomial if trials.is_none() => {
-            let help = "name its column with --trials; without, the target must be 0 or 1 in every row";
+            let help = "name its column with ‹trials›; without, the target must be 0 or 1 in every row";
             return wrong("the binomial loss needs the number of trials".into(), help);
         }
         _ => {}
@@ -199,7 +199,7 @@ pub fn priors(
         };
         if !loss.is_likelihood() && *loss != Loss::Objective {
             let message = format!("{} has a prior, but the {} loss is no likelihood", parameter.name, loss.name());
-            let help = "a prior weighs against a likelihood: use --loss gaussian with --sigma or a parameter sigma, or \
+            let help = "a prior weighs against a likelihood: use ‹loss gaussian› with ‹sigma› or a parameter sigma, or \
                         another likelihood";
             return Err(parameter.report(program, Diagnostic::error(ErrorCode::E0807, message).help(help)));
         }
@@ -229,7 +229,7 @@ pub fn bind_columns(
         let clash = if names.schema.find(name).is_some() {
             Some("a parameter of the program")
         } else if run.bindings.iter().any(|(n, _)| n == name) && names.mentioned.contains(name) {
-            Some("given with --set")
+            Some("given with ‹set›")
         } else {
             None
         };
@@ -295,7 +295,7 @@ pub fn bind_series(names: &Names, table: &Table, run: &RunOptions) -> Result<Vec
         if run.bindings.iter().any(|(n, _)| n == name) {
             let error = Diagnostic::error(
                 ErrorCode::E0707,
-                format!("{name} is a column of {} and given with --set", table.name),
+                format!("{name} is a column of {} and given with ‹set›", table.name),
             );
             return Err(Report::from(error.help("rename one of them")));
         }
@@ -394,14 +394,14 @@ fn numbers(table: &Table, column: &TableColumn) -> Result<Vec<f64>, Report> {
     let place = |row: usize| format!("{}: row {} of column {}", table.name, row + 1, column.name);
     let reals = column.reals().map_err(|row| {
         let message = format!("{} must be a number, got {}", place(row), column.shown(row));
-        let help = "correct the field, or remove the row; if it stands for a missing value, declare it with --missing";
+        let help = "correct the field, or remove the row; if it stands for a missing value, declare it with ‹missing›";
         Report::from(Diagnostic::error(ErrorCode::E0705, message).help(help))
     })?;
     match (0..reals.len()).find(|&row| !reals[row].is_finite() && !column.missing.contains(&row)) {
         Some(row) => {
             let message = format!("{} must be a finite number, got {}", place(row), column.shown(row));
             let help =
-                "remove the row: a fit cannot use it; if it stands for a missing value, declare it with --missing";
+                "remove the row: a fit cannot use it; if it stands for a missing value, declare it with ‹missing›";
             Err(Report::from(Diagnostic::error(ErrorCode::E0706, message).help(help)))
         }
         None => Ok(reals),
@@ -479,7 +479,7 @@ pub fn check_program<'a>(
             Some(column) => Some(format!("did you mean the column {}? upper and lower case differ", column.name)),
             None if suggested => continue,
             None => Some(format!(
-                "{} has no such column (it has {}); declare it in (params ...), or give it a value with --set {name}=...",
+                "{} has no such column (it has {}); declare it in (params ...), or give it a value with ‹set {name}=...›",
                 table.name,
                 table.column_names()
             )),

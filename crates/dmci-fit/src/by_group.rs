@@ -76,7 +76,7 @@ pub(crate) fn held(
     let is_noise = |p: &&Parameter| ["df", "dispersion"].contains(&p.name.as_str()) && !names.used.contains(&p.name);
     if let Some(noise) = parameters.iter().find(is_noise) {
         let message = format!("{} differs by group and is not fitted: noise cannot have that", noise.name);
-        let help = format!("fit it too, or give it one value with --set {}=...", noise.name);
+        let help = format!("fit it too, or give it one value with ‹start {}=...›", noise.name);
         return Err(Report::from(Diagnostic::error(ErrorCode::E0806, message).help(help)));
     }
     parameters.iter().map(|p| Ok(Held { groups: in_groups(p, groups, starts)? })).collect()

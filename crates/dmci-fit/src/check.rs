@@ -7,7 +7,7 @@ use dmci::ErrorCode;
 use dmci::{Batch, Column, Diagnostic, Report, Want};
 use dmci_table::select;
 
-const START_HELP: &str = "start elsewhere: change the starts in (params ...), or give others with --set";
+const START_HELP: &str = "start elsewhere: change the starts in (params ...), or give others with ‹start›";
 
 /// Rows that are looked at first.
 const SOME: usize = 20;
@@ -30,7 +30,7 @@ impl Problem {
     /// Why a loss is not finite although all predictions are.
     fn why_not_finite(&self, predictions: &[f64]) -> Report {
         let wrong = |message: String, help: &str| Report::from(Diagnostic::error(ErrorCode::E0805, message).help(help));
-        let (rows, targets, loss) = (&self.training, self.targets.len(), self.loss.name());
+        let (rows, targets, loss) = (self.training(), self.targets.len(), self.loss.name());
         // What a program predicts for successes is their probability.
         let trials = |cell: usize| if self.loss.uses_trials() { rows.trials[cell / targets] } else { 1.0 };
         let bad = |&cell: &usize| {
@@ -41,7 +41,7 @@ impl Problem {
         };
         let mut places: Vec<usize> = (0..predictions.len()).filter(bad).map(|cell| cell / targets).collect();
         places.dedup();
-        let Some(cell) = (0..predictions.len()).find(bad).filter(|_| self.series.is_none()) else {
+        let Some(cell) = (0..predictions.len()).find(bad).filter(|_| self.series().is_none()) else {
             let message = "the loss or its derivative is not finite at the start, though that of every row is";
             return wrong(message.into(), "numbers this large overflow: measure the target in larger units");
         };
@@ -66,13 +66,13 @@ impl Problem {
 
     fn check_groups(&self, want: Want, choose: impl Fn(&[usize]) -> &[usize]) -> Result<(), Report> {
         for group in 0..self.layout.groups {
-            let rows: Vec<usize> = (0..self.training.len()).filter(|&r| self.training.group[r] == group).collect();
+            let rows: Vec<usize> = (0..self.training().len()).filter(|&r| self.training().group[r] == group).collect();
             if rows.is_empty() {
                 continue;
             }
             let (rows, all) = (choose(&rows), rows.len());
             let values = self.layout.values(&self.start, group);
-            let columns: Vec<Column> = self.training.columns.iter().map(|c| select(c, rows)).collect();
+            let columns: Vec<Column> = self.training().columns.iter().map(|c| select(c, rows)).collect();
             let (batch, is_over) = self.in_time(1, || self.model.evaluate(&values, &columns, want));
             let batch = batch?;
             let tried = (rows.len() < all).then_some(rows.len());
@@ -91,7 +91,8 @@ impl Problem {
             let rows: Vec<usize> = batch.failures.iter().map(|f| rows[f.0]).collect();
             let message = format!("the program fails at the start in {}", self.row_list(&rows, tried));
             let error = Diagnostic::error(ErrorCode::E0804, message);
-            let help = "repair the program, remove the rows, or start elsewhere with --set; below is the first failure";
+            let help =
+                "repair the program, remove the rows, or start elsewhere with ‹start›; below is the first failure";
             let mut report = Report::from(error.help(help));
             let is_cancelled = interrupted.is_some() && failure.is_cancelled();
             report.append(if is_cancelled { self.out_of_time() } else { failure.clone() });
@@ -130,12 +131,12 @@ impl Problem {
 
     /// Rows of the training set as a reader of the table counts them: from 1. If not all were tried, how many were.
     fn row_list(&self, rows: &[usize], tried: Option<usize>) -> String {
-        if self.series.is_some() {
+        if self.series().is_some() {
             let names: Vec<&str> =
                 rows.iter().take(5).filter_map(|&r| self.groups.get(r)).map(String::as_str).collect();
             return if names.is_empty() { "its run".into() } else { format!("the run of {}", names.join(", ")) };
         }
-        let numbers: Vec<String> = rows.iter().take(5).map(|&r| (self.training.indices[r] + 1).to_string()).collect();
+        let numbers: Vec<String> = rows.iter().take(5).map(|&r| (self.training().indices[r] + 1).to_string()).collect();
         let more = if rows.len() > 5 { format!(" and {} more", rows.len() - 5) } else { String::new() };
         let tried = tried.map_or(String::new(), |count| format!(" of the {count} rows that were tried first"));
         format!("row{} {}{more}{tried}", if rows.len() == 1 { "" } else { "s" }, numbers.join(", "))

@@ -276,9 +276,9 @@ fn settled(problem: &Problem, done: &[Population]) -> bool {
 
 /// The loss by which a portfolio chooses: of rows held out, if there are any.
 pub fn selection_loss(problem: &Problem, point: &[f64]) -> f64 {
-    let (rows, priors) = match problem.held_out.is_empty() {
-        true => (&problem.training, 0.0),
-        false => (&problem.held_out, problem.loss_of_priors(point)),
+    let (rows, priors) = match problem.held_out().is_empty() {
+        true => (problem.training(), 0.0),
+        false => (problem.held_out(), problem.loss_of_priors(point)),
     };
     let found = problem.evaluate_rows(std::slice::from_ref(&point.to_vec()), rows, Need::Loss);
     found.ok().and_then(|mut f| f.pop()).map_or(f64::INFINITY, |f| f.rank() - priors)

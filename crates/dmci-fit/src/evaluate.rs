@@ -64,7 +64,7 @@ impl Problem {
     /// The losses of points in raw space. Each is what it would be alone, bit for bit. Fails only if
     /// the run was cancelled.
     pub fn evaluate(&self, points: &[Vec<f64>], need: Need) -> Result<Vec<Evaluation>, Report> {
-        self.evaluate_rows(points, &self.training, need)
+        self.evaluate_rows(points, self.training(), need)
     }
 
     /// The same over other rows.

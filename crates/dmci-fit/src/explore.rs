@@ -60,7 +60,7 @@ pub(crate) struct Explorer {
 impl Explorer {
     /// Prepares further starts of a problem that has been evaluated.
     pub fn new(problem: &Problem, options: &FitOptions) -> Explorer {
-        let (rows, n) = (problem.training.len() as f64, problem.layout.raws as f64);
+        let (rows, n) = (problem.training().len() as f64, problem.layout.raws as f64);
         let operations = problem.model.lane_operations() as f64;
         let each = STEP + rows * (GRADIENT * operations + n * n);
         Explorer { sizes: sizes(problem), each, most: options.search_work.unwrap_or(SEARCH_WORK) }
@@ -238,8 +238,8 @@ fn sizes(problem: &Problem) -> Vec<f64> {
             sizes.push(size);
         }
     };
-    let y = largest(&problem.training.target);
-    for column in &problem.training.columns {
+    let y = largest(&problem.training().target);
+    for column in &problem.training().columns {
         if let Column::Reals(list) = column {
             let x = largest(list);
             [1.0 / x, x, y / x].into_iter().for_each(&mut add);

@@ -216,7 +216,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 fn too_short(options: &FitOptions) -> Report {
     let limit = options.time.unwrap_or_default().as_secs_f64();
     let message = format!("the limit of {limit} s was over before the program was evaluated at the start");
-    Report::from(Diagnostic::error(ErrorCode::E0405, message).help("raise the limit with --time-limit"))
+    Report::from(Diagnostic::error(ErrorCode::E0405, message).help("raise the limit with ‹time_limit›"))
 }
 
 /// Why a search ends that did not end itself.
@@ -322,13 +322,13 @@ fn resumed(bytes: &[u8], plan: &mut Plan<'_>) -> Result<Vec<Population>, Report>
     let wrong =
         |message: &str, help: &str| Report::from(Diagnostic::error(ErrorCode::E0905, message.to_string()).help(help));
     let snapshot: Snapshot = postcard::from_bytes(bytes)
-        .map_err(|_| wrong("the checkpoint is damaged", "start the fit again without --resume"))?;
+        .map_err(|_| wrong("the checkpoint is damaged", "start the fit again without ‹resume›"))?;
     let Snapshot(version, fingerprint, start_loss, influence, stages) = snapshot;
     let choice = plan.choice;
     let most = if choice.explores.is_some() { usize::MAX } else { choice.stages.len() };
     if version != VERSION || fingerprint != plan.fingerprint() || stages.len() > most {
         let message = "the checkpoint belongs to another fit: program, data or options differ";
-        return Err(wrong(message, "give the same program, data and options as before, or remove --resume"));
+        return Err(wrong(message, "give the same program, data and options as before, or remove ‹resume›"));
     }
     plan.start_loss = start_loss;
     plan.influence = influence;

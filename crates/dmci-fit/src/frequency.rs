@@ -31,9 +31,9 @@ impl Problem {
             .filter(|(_, other)| other == input)
             .filter_map(|(number, _)| (0..self.layout.raws).find(|&k| self.number_of_raw(k) == Some(*number)))
             .collect();
-        let column = self.inputs.iter().position(|name| name == input).and_then(|i| self.training.columns.get(i));
+        let column = self.inputs.iter().position(|name| name == input).and_then(|i| self.training().columns.get(i));
         let Some(Column::Reals(x)) = column else { return Ok(Vec::new()) };
-        let pairs = x.iter().zip(&self.training.target).zip(&self.training.weight);
+        let pairs = x.iter().zip(&self.training().target).zip(&self.training().weight);
         let pairs = pairs.filter(|((x, y), w)| x.is_finite() && y.is_finite() && **w > 0.0);
         let (x, y): (Vec<f64>, Vec<f64>) = pairs.map(|((x, y), _)| (*x, *y)).unzip();
         let peaks = peaks(&x, &y, raws.len() + MORE_PEAKS);

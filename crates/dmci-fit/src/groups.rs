@@ -58,7 +58,7 @@ pub fn left_out(table: &Table, mut rows: Vec<usize>) -> Result<Vec<usize>, Repor
     rows.dedup();
     if rows.len() == table.rows {
         let message = format!("{}: every row misses a target or something that the program reads", table.name);
-        return Err(Report::from(Diagnostic::error(ErrorCode::E0708, message).help("check what --missing declares")));
+        return Err(Report::from(Diagnostic::error(ErrorCode::E0708, message).help("check what ‹missing› declares")));
     }
     Ok(rows)
 }

@@ -25,7 +25,6 @@ mod explore;
 mod fit;
 mod frequency;
 mod groups;
-mod json;
 mod layout;
 pub mod literals;
 mod loss;
@@ -39,7 +38,9 @@ mod population;
 pub mod prior;
 mod problem;
 mod project;
+mod record;
 mod remembered;
+mod request;
 mod resample;
 mod result;
 mod score;
@@ -59,7 +60,6 @@ pub use choice::{Choice, Method, Stage};
 pub use dmci_table::{Format, Holdout, Table, TableColumn, write_npz};
 pub use explore::SEARCH_WORK;
 pub use fit::{FitOptions, Progress, fit};
-pub use json::to_json;
 pub use layout::{Block, Layout};
 pub use loss::{Loss, Noise};
 pub use member::{Budget, Member};
@@ -69,7 +69,15 @@ pub use optimality::{Optimality, Outcome, TOLERANCE};
 pub use picture::picture;
 pub use points::{Asked, Points};
 pub use population::Population;
-pub use problem::{Problem, ProblemOptions, Rows};
+pub use problem::{Data, Problem, ProblemOptions, Rows, Targets};
+pub use record::{
+    BootstrapRecord, CriteriaRecord, DataRecord, DirectionRecord, EngineRecord, FitRecord, FoundRecord, LossRecord,
+    NamedNumber, NumberRecord, Numbers, OptimaRecord, OptimalityRecord, OptimizerRecord, ParameterRecord,
+    ProgramRecord, Real, RestartRecord, SCHEMA, ScoreRecord, UncertaintyRecord,
+};
+pub use request::{
+    FitRequest, Inputs, OutputFile, OutputSettings, Params, ProblemSettings, RunSettings, SearchSettings, Source,
+};
 pub use resample::{Bootstrap, Intervals, LEAST_SAMPLES, bootstrap, profile};
 pub use result::{Fit, Fitted, Number, RestartResult, with_starts};
 pub use score::{Criteria, Score};

@@ -6,7 +6,7 @@ use crate::by_group::{Held, apart, held, starts_of};
 use crate::groups::{groups, warn_left_out, without_group};
 use crate::layout::Layout;
 use crate::loss::{Loss, Noise};
-use crate::problem::{Problem, ProblemOptions, Rows, chosen_time, groups_of};
+use crate::problem::{Data, Problem, ProblemOptions, Rows, chosen_time, groups_of};
 use crate::transform::Transform;
 use dmci::ErrorCode;
 use dmci::{Column, Datum, Diagnostic, Interpreter, Model, ModelOptions, Names, Parameter, Program, Report, Shape};
@@ -17,6 +17,8 @@ use std::sync::Mutex;
 /// The rows of each group, and what the program saw of them.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
+    /// A row for each group, with the arrays that the program sees while it is fitted.
+    pub(crate) lanes: Rows,
     /// The rows of each group, in order.
     pub rows: Vec<Vec<usize>>,
     /// How many of them, from the first, are fitted.
@@ -60,12 +62,12 @@ fn array(column: &Column, rows: &[usize]) -> Datum {
 
 impl Problem {
     /// A problem whose program gives its own objective. Columns bind names as whole arrays; with a column
-    /// of groups, the program is run for each of them and the objectives add up. The target, if there is
-    /// one, is what the result `yhat` is compared with.
-    pub fn objective(
+    /// of groups, the program is run for each of them and the objectives add up. The target, if it is not empty,
+    /// is what the result `yhat` is compared with.
+    pub(crate) fn of_series(
         program: Program,
         table: &Table,
-        target: Option<&str>,
+        target: String,
         options: ProblemOptions,
     ) -> Result<Problem, Report> {
         let ProblemOptions { mut run, group, only, weights, sigma, trials, group_starts, .. } = options.clone();
@@ -102,7 +104,7 @@ impl Problem {
             Column::Data(rows.iter().zip(&fitted).map(|(rows, &n)| array(column, &rows[..n])).collect())
         };
         let all: Vec<usize> = (0..count).collect();
-        let training = Rows {
+        let lanes = Rows {
             indices: all.clone(),
             columns: columns.iter().map(arrays).chain(held.iter().map(|h| h.column(&all))).collect(),
             target: vec![0.0; count],
@@ -111,23 +113,22 @@ impl Problem {
             trials: vec![1.0; count],
             group: (0..count).map(|g| if layout.groups > 1 { g } else { 0 }).collect(),
         };
-        let target = target.map(|t| crate::binding::target_numbers(table, t)).transpose()?;
+        let target = Some(target).filter(|target| !target.is_empty());
+        let target = target.map(|target| crate::binding::target_numbers(table, &target)).transpose()?;
         let params = parameters.iter().map(|p| (p.name.clone(), p.datum())).collect();
         let model_inputs = input_names.iter().map(String::as_str).chain(held.iter().map(Held::name));
         let model_inputs: Vec<&str> = model_inputs.collect();
         let model = ModelOptions { run: run.clone(), ..ModelOptions::default() };
         let model = Model::with_params(with_loss(&program, &names), params, &model_inputs, model);
         Ok(Problem {
-            data: table.name.clone(),
+            source: table.name.clone(),
             targets: vec![target.as_ref().map_or("objective".to_string(), |t| t.0.clone())],
             groups: group_names,
             group: grouped.iter().find_map(|p| p.per.clone()).or(group),
             inputs: input_names,
             cancel: run.cancel.clone(),
             time: chosen_time(&run),
-            series: Some(Series { rows, fitted, scored, columns, target, run }),
-            training,
-            held_out: Rows::default(),
+            data: Data::Series(Series { lanes, rows, fitted, scored, columns, target, run }),
             parameters,
             fixed,
             held,
@@ -153,7 +154,7 @@ impl Problem {
     /// All named results of an objective program for a group, over all of its rows that take part, those that were
     /// not fitted included. A program that gives a number has the result `loss`.
     pub fn results(&self, raw: &[f64], group: usize) -> Result<Vec<(String, Datum)>, Report> {
-        let Some(series) = &self.series else { return Ok(Vec::new()) };
+        let Some(series) = self.series() else { return Ok(Vec::new()) };
         let mut run = series.run.clone();
         let values = self.layout.values(raw, if self.layout.groups > 1 { group } else { 0 });
         for (parameter, block) in self.parameters.iter().zip(&self.layout.blocks) {
@@ -174,7 +175,7 @@ impl Problem {
     /// What an objective program predicts for the target's rows: its result `yhat`, of every group, as
     /// (row, prediction, whether the row was fitted). Empty if it has none.
     pub fn series_predictions(&self, raw: &[f64]) -> Result<Vec<(usize, f64, bool)>, Report> {
-        let Some(series) = &self.series else { return Ok(Vec::new()) };
+        let Some(series) = self.series() else { return Ok(Vec::new()) };
         let mut list = Vec::new();
         for group in 0..series.rows.len() {
             let rows = series.rows_of(group);

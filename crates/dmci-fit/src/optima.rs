@@ -33,18 +33,18 @@ impl Optima {
         let ended = |m: &Member| m.stopped.is_some_and(|s| s.is_end()) && m.loss().is_finite();
         let mut order: Vec<usize> = (0..members.len()).filter(|&i| ended(members[i])).collect();
         order.sort_by(|&a, &b| members[a].loss().total_cmp(&members[b].loss()));
-        let compared = members.len() * problem.training.target.len() <= MOST_PREDICTIONS && !problem.is_objective();
+        let compared = members.len() * problem.training().target.len() <= MOST_PREDICTIONS && !problem.is_objective();
         let lowest = order.first().map_or(0.0, |&i| members[i].loss());
         let predictions = |i: usize| -> Result<Vec<f64>, Report> {
             match &members[i].best {
-                Some((point, _)) if compared => problem.predictions(point, &problem.training),
+                Some((point, _)) if compared => problem.predictions(point, problem.training()),
                 _ => Ok(Vec::new()),
             }
         };
         // A representative of each optimum: its loss and predictions.
         let mut found: Vec<(f64, Vec<f64>)> = Vec::new();
         let mut of_search = vec![None; members.len()];
-        let target = &problem.training.target;
+        let target = &problem.training().target;
         let variation = square_distance(target, &vec![mean(target); target.len()]);
         for &i in &order {
             let loss = members[i].loss();

@@ -351,7 +351,7 @@ const DISTANCES: [f64; 6] = [1.0, 0.3, 0.1, 1e-2, 1e-3, 1e-4];
 impl Problem {
     /// Losses below this are rounding: of the predictions if the loss is a sum of squares, else of the loss itself.
     pub(crate) fn rounding_floor(&self, loss: f64, predictions: &[f64]) -> f64 {
-        let rows = &self.training;
+        let rows = self.training();
         if !self.is_least_squares() || predictions.len() != rows.target.len() {
             return 16.0 * f64::EPSILON * loss.abs().max(f64::EPSILON * self.measurements() as f64);
         }

@@ -17,16 +17,16 @@ const MAX_INTEGERS: usize = 4000;
 /// The picture of a fit over one of its inputs; without a name, over the first numeric input.
 /// The row number replaces an input that is not numeric.
 pub fn picture(problem: &Problem, fit: &Fit, x: Option<&str>) -> Result<Picture, Report> {
-    if let Some(series) = &problem.series {
+    if let Some(series) = problem.series() {
         return Ok(series_picture(problem, series, fit, x));
     }
-    let is_numeric = |i: &usize| reals(&problem.training.columns[*i]).is_ok();
+    let is_numeric = |i: &usize| reals(&problem.training().columns[*i]).is_ok();
     let input = match x {
         Some(name) => problem.inputs.iter().position(|n| n == name),
         None => (0..problem.inputs.len()).find(is_numeric),
     };
     let input = input.filter(is_numeric);
-    let sides = [(&problem.training, &fit.predictions, false), (&problem.held_out, &fit.held_out_predictions, true)];
+    let sides = [(problem.training(), &fit.predictions, false), (problem.held_out(), &fit.held_out_predictions, true)];
     let mut points = Vec::new();
     for (rows, predictions, held_out) in sides {
         let xs = input.and_then(|i| reals(&rows.columns[i]).ok());
@@ -99,7 +99,7 @@ fn shade(points: &[Point]) -> Option<(f64, f64)> {
 
 fn subtitle(problem: &Problem, fit: &Fit) -> String {
     let file = |path: &str| path.rsplit('/').next().unwrap_or(path).to_string();
-    let mut text = format!("{} fitted to {}", file(&problem.program.name), file(&problem.data));
+    let mut text = format!("{} fitted to {}", file(&problem.program.name), file(&problem.source));
     if let Some(r2) = fit.score.r2 {
         text += &format!(": R\u{b2} {}, RMSE {}", digits(r2, 4), digits(fit.score.rmse, 4));
     } else if fit.score.rmse.is_finite() {
@@ -119,7 +119,7 @@ type Curve = (Vec<Vec<(f64, f64)>>, Vec<(f64, f64, f64)>);
 
 /// The fitted curve over one input, with its band; empty if another input varies too.
 fn curve(problem: &Problem, fit: &Fit, input: usize, points: &[Point]) -> Result<Curve, Report> {
-    let training = &problem.training.columns;
+    let training = &problem.training().columns;
     let varies = |column: &Column| match column {
         Column::Reals(list) => list.iter().any(|x| *x != list[0]),
         Column::Data(list) => list.iter().any(|x| *x != list[0]),

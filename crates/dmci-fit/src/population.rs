@@ -120,7 +120,7 @@ impl Population {
             if problem.answer_from_memory(asked, need, answers) {
                 return Ok(());
             }
-            problem.evaluate_on_paths(asked, &problem.training, need, answers)
+            problem.evaluate_on_paths(asked, problem.training(), need, answers)
         };
         if let Err(report) = evaluated(answers) {
             // What was asked is forgotten, so that a later run asks the same again.

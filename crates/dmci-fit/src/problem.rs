@@ -66,6 +66,57 @@ pub struct Rows {
     pub group: Vec<usize>,
 }
 
+/// No rows at all.
+static NO_ROWS: Rows = Rows {
+    indices: Vec::new(),
+    columns: Vec::new(),
+    target: Vec::new(),
+    weight: Vec::new(),
+    sigma: Vec::new(),
+    trials: Vec::new(),
+    group: Vec::new(),
+};
+
+/// What a problem is fitted to.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// Rows that the program predicts one by one.
+    Rows {
+        /// Those that are fitted.
+        training: Rows,
+        /// Those that are only scored.
+        held_out: Rows,
+    },
+    /// Series that an objective program sees whole.
+    Series(Series),
+}
+
+/// The columns that are predicted: a list, or a text with commas between them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Targets(Vec<String>);
+
+impl From<&str> for Targets {
+    fn from(target: &str) -> Self {
+        Targets(if target.is_empty() { Vec::new() } else { vec![target.to_string()] })
+    }
+}
+
+impl From<Vec<String>> for Targets {
+    fn from(targets: Vec<String>) -> Self {
+        Targets(targets)
+    }
+}
+
+impl Targets {
+    /// The columns of a table. A column may have a comma in its name.
+    fn in_table(self, table: &Table) -> Vec<String> {
+        match &self.0[..] {
+            [one] if table.column(one).is_none() => one.split(',').map(|t| t.trim().to_string()).collect(),
+            _ => self.0,
+        }
+    }
+}
+
 impl Rows {
     /// How many rows there are.
     pub fn len(&self) -> usize {
@@ -84,7 +135,9 @@ pub struct Problem {
     /// The program.
     pub program: Program,
     /// Where the data come from.
-    pub data: String,
+    pub source: String,
+    /// The data.
+    pub data: Data,
     /// The columns that are predicted.
     pub targets: Vec<String>,
     /// The columns that the program reads.
@@ -99,18 +152,12 @@ pub struct Problem {
     pub groups: Vec<String>,
     /// The column that says which group a row is of.
     pub group: Option<String>,
-    /// The rows that are fitted.
-    pub training: Rows,
-    /// The rows that are only scored.
-    pub held_out: Rows,
     /// What is made small.
     pub loss: Loss,
     /// What is worth knowing before a fit.
     pub warnings: Report,
     /// How raw numbers become parameters.
     pub layout: Layout,
-    /// What an objective program sees.
-    pub series: Option<Series>,
     /// The densities that the schema gives, with the first number of their parameter in a set, how many
     /// numbers it has, and whether every group has its own.
     pub(crate) priors: Vec<(Density, usize, usize, bool)>,
@@ -137,15 +184,30 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Binds the columns of a table to the names of a program. Several targets have commas between them.
-    pub fn new(program: Program, table: &Table, target: &str, options: ProblemOptions) -> Result<Problem, Report> {
+    /// Binds the columns of a table to the names of a program. With [`Loss::Objective`] they are bound as whole
+    /// arrays, and the target, if there is one, is what the result `yhat` is compared with; with any other loss the
+    /// program predicts the targets row by row.
+    pub fn new(
+        program: Program,
+        table: &Table,
+        targets: impl Into<Targets>,
+        options: ProblemOptions,
+    ) -> Result<Problem, Report> {
+        let targets = targets.into();
+        match options.loss {
+            Loss::Objective => Problem::of_series(program, table, targets.0.join(","), options),
+            _ => Problem::of_rows(program, table, targets.in_table(table), options),
+        }
+    }
+
+    fn of_rows(
+        program: Program,
+        table: &Table,
+        targets: Vec<String>,
+        options: ProblemOptions,
+    ) -> Result<Problem, Report> {
         let ProblemOptions { mut run, holdout, loss, weights, sigma, trials, only, group_starts, .. } = options;
         let names = dmci::Interpreter::shared().names(&program)?;
-        // A column may have a comma in its name.
-        let targets: Vec<String> = match table.column(target) {
-            Some(_) => vec![target.to_string()],
-            None => target.split(',').map(|t| t.trim().to_string()).collect(),
-        };
         let aside = [weights, sigma, trials];
         check_aside(&loss, &aside)?;
         let mut bound = bind_columns(&names, table, &targets, &aside, &run)?;
@@ -220,13 +282,12 @@ impl Problem {
         inputs.truncate(read);
         Ok(Problem {
             program,
-            data: table.name.clone(),
+            source: table.name.clone(),
+            data: Data::Rows { training, held_out: rows(held) },
             data_hash: table.hash(),
             outputs,
             is_constant,
             targets,
-            training,
-            held_out: rows(held),
             groups: group_names,
             group: grouped.iter().find_map(|p| p.per.clone()),
             inputs,
@@ -247,8 +308,31 @@ impl Problem {
             remembered: Remembered::default(),
             seen: Seen::default(),
             moved: OnceLock::new(),
-            series: None,
         })
+    }
+
+    /// The rows that are fitted; of series, a row for each of them.
+    pub fn training(&self) -> &Rows {
+        match &self.data {
+            Data::Rows { training, .. } => training,
+            Data::Series(series) => &series.lanes,
+        }
+    }
+
+    /// The rows that are only scored.
+    pub fn held_out(&self) -> &Rows {
+        match &self.data {
+            Data::Rows { held_out, .. } => held_out,
+            Data::Series(_) => &NO_ROWS,
+        }
+    }
+
+    /// What an objective program sees.
+    pub fn series(&self) -> Option<&Series> {
+        match &self.data {
+            Data::Rows { .. } => None,
+            Data::Series(series) => Some(series),
+        }
     }
 
     /// The raw numbers of the starts.
@@ -311,7 +395,7 @@ impl Problem {
 
     /// How many numbers are predicted that were measured and count.
     pub fn measurements(&self) -> usize {
-        match &self.series {
+        match self.series() {
             Some(series) => series.fitted.iter().sum(),
             None => self.measured_cells().count(),
         }
@@ -319,19 +403,19 @@ impl Problem {
 
     /// The rows of the targets that were measured in rows that count, a row as often as it has such targets.
     pub(crate) fn measured_cells(&self) -> impl Iterator<Item = usize> {
-        let (rows, targets) = (&self.training, self.targets.len());
+        let (rows, targets) = (self.training(), self.targets.len());
         let cells = rows.target.iter().enumerate().filter(|(_, y)| !y.is_nan()).map(move |(cell, _)| cell / targets);
         cells.filter(|&row| rows.weight[row] > 0.0)
     }
 
     /// How many rows are fitted, and how many are held out.
     pub fn row_counts(&self) -> (usize, usize) {
-        match &self.series {
+        match self.series() {
             Some(series) => {
                 let fitted = series.fitted.iter().sum();
                 (fitted, series.scored.iter().sum::<usize>() - fitted)
             }
-            None => (self.training.len(), self.held_out.len()),
+            None => (self.training().len(), self.held_out().len()),
         }
     }
 

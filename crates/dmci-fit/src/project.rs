@@ -48,7 +48,7 @@ impl Problem {
             return Ok(());
         }
         let asked: Points = points.part(0, count).iter().collect();
-        let found = self.evaluate_asked(asked.all(), &self.training, Need::Jacobian)?;
+        let found = self.evaluate_asked(asked.all(), self.training(), Need::Jacobian)?;
         // What was just recorded may have shown that a parameter is not affine.
         let raws: Vec<usize> = self.eliminated().into_iter().filter(|k| raws.contains(k)).collect();
         if raws.is_empty() {

@@ -38,14 +38,14 @@ impl Problem {
         let need = self.most_needed();
         let (point, mut work): (Points, Work) = (std::iter::once(raw).collect(), Work::default());
         let mut answers = Answers::default();
-        self.evaluate_with(point.all(), &self.training, need, &mut answers, &mut work)?;
+        self.evaluate_with(point.all(), self.training(), need, &mut answers, &mut work)?;
         Ok(self.remember(raw, &answers, &work))
     }
 
     /// Remembers a point of a search by Jacobians if it is the only one that was asked for, and the best so far. Other
     /// searches take so many steps that to keep each costs more than to evaluate the last one again.
     pub(crate) fn remember_if_best(&self, points: Asked, rows: &Rows, need: Need, answers: &Answers, work: &Work) {
-        if points.len() != 1 || need != Need::Jacobian || !std::ptr::eq(rows, &self.training) {
+        if points.len() != 1 || need != Need::Jacobian || !std::ptr::eq(rows, self.training()) {
             return;
         }
         let best = match &self.remembered.lock()[..] {
@@ -65,7 +65,7 @@ impl Problem {
         known.raw.clear();
         known.raw.extend_from_slice(raw);
         known.evaluation.copy_from(&answers.found[0]);
-        self.predictions_into(work, &self.training, &mut known.predictions);
+        self.predictions_into(work, self.training(), &mut known.predictions);
         known.paths = answers.paths.first().copied().unwrap_or(0);
         let known = Arc::new(known);
         remembered.push(known.clone());

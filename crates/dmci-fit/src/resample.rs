@@ -11,9 +11,12 @@ use dmci::{Diagnostic, Report};
 use dmci_ops::real::sqrt;
 use dmci_stats::distribution::{normal_quantile, student_quantile};
 use dmci_stats::random::Stream;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// How the intervals of a fit were found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Intervals {
     /// From the curvature at the result.
     #[default]
@@ -83,7 +86,7 @@ pub fn profile(problem: &Problem, fit: &mut Fit, go_on: &dyn Fn() -> bool) -> Re
 
 fn no_likelihood(problem: &Problem) -> Report {
     let message = format!("the {} loss says nothing about how sure parameters are", problem.loss.name());
-    let help = "take mse, sse, a likelihood such as gaussian, or --objective; --bootstrap works with every loss";
+    let help = "take mse, sse, a likelihood such as gaussian, or ‹objective›; ‹bootstrap› works with every loss";
     Report::from(Diagnostic::error(ErrorCode::E0812, message).help(help))
 }
 
@@ -93,7 +96,7 @@ fn significant_rise(problem: &Problem, fit: &Fit) -> Result<f64, Report> {
         let Some(freedom) = fit.uncertainty.as_ref().and_then(|u| u.freedom) else {
             let (count, n) = (problem.measurements(), fit.raw.len());
             let message = format!("{count} measurements and {n} numbers to fit leave nothing to tell the noise from");
-            let help = "give more rows, fix parameters, or give standard deviations with --sigma";
+            let help = "give more rows, fix parameters, or give standard deviations with ‹sigma›";
             return Err(Report::from(Diagnostic::error(ErrorCode::E0812, message).help(help)));
         };
         let quantile = student_quantile(0.975, freedom as f64);
@@ -261,15 +264,15 @@ pub fn bootstrap(
         let help = "errors and intervals are the spread of such fits: 200 are usual";
         return Err(Report::from(Diagnostic::error(ErrorCode::E0812, message).help(help)));
     }
-    let units = problem.training.len();
+    let units = problem.training().len();
     if units < 2 {
         let message = "there is only one series, so that none can be drawn anew";
-        let help = "name groups with --group, or use --intervals profile";
+        let help = "name groups with ‹group›, or use ‹intervals profile›";
         return Err(Report::from(Diagnostic::error(ErrorCode::E0812, message).help(help)));
     }
     if (0..problem.value_names().len()).all(|k| is_of_one_series(problem, k)) {
         let message = "all parameters differ by group, so that series drawn anew say nothing about them";
-        let help = "use --intervals profile, or fit a parameter that all series share";
+        let help = "use ‹intervals profile›, or fit a parameter that all series share";
         return Err(Report::from(Diagnostic::error(ErrorCode::E0812, message).help(help)));
     }
     let mut found = Bootstrap { draws: Vec::new(), failed: 0 };
@@ -302,7 +305,7 @@ fn is_of_one_series(problem: &Problem, number: usize) -> bool {
 
 /// The rows with other weights: each counts as often as it was drawn.
 fn drawn(problem: &Problem, stream: &mut Stream) -> Rows {
-    let training = &problem.training;
+    let training = problem.training();
     let mut times = vec![0.0; training.len()];
     for group in 0..problem.layout.groups.max(1) {
         let members: Vec<usize> =

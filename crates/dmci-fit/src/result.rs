@@ -182,16 +182,16 @@ pub(crate) fn result(
         let decided = |name: &String| choice.without_derivative.contains(name);
         u.directions.retain(|d| !d.moves.iter().all(|(name, _)| decided(name)));
     }
-    let (predictions, score) = predicted(problem, &raw, &problem.training, &mut warnings)?;
+    let (predictions, score) = predicted(problem, &raw, problem.training(), &mut warnings)?;
     if let Some(u) = &mut uncertainty {
         let estimated = problem.is_least_squares() && !problem.loss.is_likelihood();
         u.exact = estimated && is_rounding(score.rmse, &predictions);
     }
-    let (held_out_predictions, held_out) = predicted(problem, &raw, &problem.held_out, &mut warnings)?;
+    let (held_out_predictions, held_out) = predicted(problem, &raw, problem.held_out(), &mut warnings)?;
     let series = problem.series_predictions(&raw)?;
     let (score, held_out) = match series_scores(problem, score.loss, &series) {
         Some((score, held_out)) => (score, held_out),
-        None => (score, (!problem.held_out.is_empty() && held_out.loss.is_finite()).then_some(held_out)),
+        None => (score, (!problem.held_out().is_empty() && held_out.loss.is_finite()).then_some(held_out)),
     };
     if stage.optimizer.need() >= Need::Gradient {
         without_influence(problem, influence, choice, &mut warnings);
@@ -323,7 +323,7 @@ fn held(held: &Held, groups: &[String]) -> Fitted {
 /// The criteria for a loss without what priors add to it.
 fn criteria(problem: &Problem, loss: f64) -> Option<Criteria> {
     let (count, k) = (problem.measurements(), problem.layout.raws);
-    let rows = &problem.training;
+    let rows = problem.training();
     if problem.is_objective() {
         // An objective is taken for a negative log-likelihood; only its user knows whether it is one.
         return Some(Criteria::new(-loss, k, count));
@@ -342,7 +342,7 @@ fn criteria(problem: &Problem, loss: f64) -> Option<Criteria> {
 /// The scores of an objective program: of its predictions of the target, in the rows that were fitted and in
 /// those that were not. None if it is not one.
 fn series_scores(problem: &Problem, loss: f64, series: &[(usize, f64, bool)]) -> Option<(Score, Option<Score>)> {
-    let target = problem.series.as_ref()?.target.as_ref();
+    let target = problem.series()?.target.as_ref();
     let nothing = Score { loss, rmse: f64::NAN, r2: None };
     let Some((_, target)) = target.filter(|_| !series.is_empty()) else { return Some((nothing, None)) };
     let score = |fitted: bool| {
@@ -360,7 +360,7 @@ fn predicted(problem: &Problem, raw: &[f64], rows: &Rows, warnings: &mut Report)
     if rows.is_empty() {
         return Ok((Vec::new(), Score { loss: f64::NAN, rmse: f64::NAN, r2: None }));
     }
-    let (predictions, loss) = if std::ptr::eq(rows, &problem.training) {
+    let (predictions, loss) = if std::ptr::eq(rows, problem.training()) {
         let known = problem.known(raw)?;
         (known.predictions.clone(), known.evaluation.loss)
     } else {
@@ -371,7 +371,7 @@ fn predicted(problem: &Problem, raw: &[f64], rows: &Rows, warnings: &mut Report)
     let bad = predictions.iter().enumerate().filter(|(_, p)| !p.is_finite());
     for (cell, prediction) in bad.take(5) {
         let row = rows.indices[cell / outputs] + 1;
-        let message = format!("{}: the prediction of row {row} is {prediction}", problem.data);
+        let message = format!("{}: the prediction of row {row} is {prediction}", problem.source);
         let help = "dmci eval with the fitted values shows what happens there";
         warnings.append(Report::from(Diagnostic::warning(ErrorCode::W0501, message).help(help)));
     }

@@ -35,7 +35,7 @@ impl Problem {
         let mut raws: Vec<usize> = thresholds.iter().filter_map(|(number, _)| raw_of(*number)).collect();
         let same_input = thresholds.iter().all(|(_, input)| *input == thresholds[0].1);
         let all = decided.iter().all(|name| raws.iter().any(|&k| names[k] == *name));
-        let rows = &self.training;
+        let rows = self.training();
         if raws.is_empty() || !same_input || !all || rows.len() > MOST_ROWS {
             return Ok(Vec::new());
         }
@@ -69,7 +69,7 @@ impl Problem {
     fn solved_losses(&self, list: &[Vec<f64>]) -> Result<(Vec<f64>, Vec<Vec<f64>>), Report> {
         let mut points: Points = list.iter().map(Vec::as_slice).collect();
         self.project(&mut points, list.len())?;
-        let found = self.evaluate_asked(points.all(), &self.training, Need::Loss)?;
+        let found = self.evaluate_asked(points.all(), self.training(), Need::Loss)?;
         Ok((found.iter().map(|f| f.rank()).collect(), points.all().iter().map(<[f64]>::to_vec).collect()))
     }
 

@@ -9,6 +9,11 @@ use dmci_fit::{
 };
 use std::ops::ControlFlow;
 
+/// A problem whose program gives its own objective.
+fn of_series(program: Program, table: &Table, target: &str, options: ProblemOptions) -> Result<Problem, Report> {
+    Problem::new(program, table, target, ProblemOptions { loss: Loss::Objective, ..options })
+}
+
 fn problem(program: &str, data: &str, target: &str, options: ProblemOptions) -> Result<Problem, Report> {
     let table = Table::from_bytes("data.csv", data.as_bytes(), &["NA".to_string()]).unwrap();
     Problem::new(Program::new(program), &table, target, options)
@@ -149,7 +154,7 @@ fn the_criteria_of_an_objective_know_no_priors() {
     let program = "(params (m free 0.0 (prior normal 0 1)))
                    (let loop ((k 0) (L 0.0)) (if (= k (vlen y)) L (loop (+ k 1) (+ L (square (- (ref y k) m))))))";
     let table = Table::from_csv("data.csv", data.as_bytes()).unwrap();
-    let fit = fitted(&Problem::objective(Program::new(program), &table, None, Default::default()).unwrap());
+    let fit = fitted(&of_series(Program::new(program), &table, "", Default::default()).unwrap());
     // The minimum of 3 m^2 - 14 m + 21 + m^2 / 2.
     let m: f64 = 2.0;
     near(fit.parameters[0].value, m, "m");
@@ -231,20 +236,19 @@ fn a_row_without_a_group_is_left_out() {
     let problem = problem(program, &data, "y", Default::default()).unwrap();
     assert_eq!(problem.value_names(), ["m[A]", "m[B]"]);
     let fit = fitted(&problem);
-    assert_eq!((problem.training.len(), fit.warnings.diagnostics[0].code.as_str()), (16, "W0702"));
+    assert_eq!((problem.training().len(), fit.warnings.diagnostics[0].code.as_str()), (16, "W0702"));
     assert!(fit.warnings.diagnostics[0].message.contains("2 rows are left out"), "{}", fit.warnings);
     // Series by group leave the same rows out.
     let table = Table::from_bytes("data.csv", data.as_bytes(), &["NA".to_string()]).unwrap();
     let sum = "(params (m free 1.0)) (let loop ((k 0) (L 0.0)) (if (= k (vlen y)) L
                  (loop (+ k 1) (+ L (square (- (ref y k) (* m (ref t k))))))))";
     let options = ProblemOptions { group: Some("site".into()), ..Default::default() };
-    let series = Problem::objective(Program::new(sum), &table, None, options).unwrap();
+    let series = of_series(Program::new(sum), &table, "", options).unwrap();
     assert_eq!((&series.groups[..], series.measurements()), (&["A".to_string(), "B".to_string()][..], 16));
     assert_eq!(fitted(&series).warnings.diagnostics[0].code, "W0702");
     let none = Table::from_bytes("data.csv", b"site,y\nNA,1.0\nNA,2.0\n", &["NA".to_string()]).unwrap();
     let options = ProblemOptions { group: Some("site".into()), ..Default::default() };
-    let report =
-        Problem::objective(Program::new("(params (m free 1.0)) (square (- m (ref y 0)))"), &none, None, options);
+    let report = of_series(Program::new("(params (m free 1.0)) (square (- m (ref y 0)))"), &none, "", options);
     assert_eq!(report.unwrap_err().diagnostics[0].code, "E0708");
 }
 
@@ -262,8 +266,7 @@ fn a_gap_in_the_end_of_a_series_is_not_scored() {
         (if (= k (vlen y)) (result (loss (* 200 L)) (yhat (reverse p)))
             (loop (+ k 1) (* a x) (if (nan? (ref y k)) L (+ L (square (- (ref y k) x)))) (cons x p))))";
     let options = ProblemOptions { holdout: Holdout::Tail(0.2), ..Default::default() };
-    let held =
-        fitted(&Problem::objective(Program::new(program), &table, Some("y"), options).unwrap()).held_out.unwrap();
+    let held = fitted(&of_series(Program::new(program), &table, "y", options).unwrap()).held_out.unwrap();
     near(held.loss, held.rmse * held.rmse, "held out");
 }
 
@@ -274,7 +277,7 @@ fn words_of_any_case_mark_rows() {
         let data = format!("t,y,test\n{}", (0..12).map(row).collect::<String>());
         let options = ProblemOptions { holdout: Holdout::Column("test".into()), ..Default::default() };
         let problem = problem("(params (a free 1.0)) (+ a t)", &data, "y", options).unwrap_or_else(|r| panic!("{r}"));
-        assert_eq!(problem.held_out.indices, [0, 4, 8], "{yes}");
+        assert_eq!(problem.held_out().indices, [0, 4, 8], "{yes}");
     }
 }
 

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use dmci::{Datum, Mode, Program, RunOptions};
+use dmci::{Datum, Mode, Program, Report, RunOptions};
 use dmci_fit::{
     AdamOptions, Budget, Fit, FitOptions, Holdout, Loss, Member, Method, Need, Optimizer, Points, Problem,
     ProblemOptions, Stop, Table, Transform, Verdict, fit,
@@ -11,6 +11,11 @@ use dmci_fit::{
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::RecvTimeoutError;
+
+/// A problem whose program gives its own objective.
+fn of_series(program: Program, table: &Table, target: &str, options: ProblemOptions) -> Result<Problem, Report> {
+    Problem::new(program, table, target, ProblemOptions { loss: Loss::Objective, ..options })
+}
 
 fn example(file: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/fit").join(file);
@@ -187,14 +192,14 @@ fn rows_held_out_are_scored_and_not_fitted() {
     let data = rows(|x| 2.0 * x);
     let program = "(params (a free 1.0)) (* a x)";
     let options = ProblemOptions { holdout: Holdout::Share(0.25), ..Default::default() };
-    let held = problem(program, &data, "y", options.clone()).held_out.indices[0];
+    let held = problem(program, &data, "y", options.clone()).held_out().indices[0];
     let lines: Vec<String> = data
         .lines()
         .enumerate()
         .map(|(i, line)| if i == held + 1 { line.replace(',', ",1") } else { line.to_string() })
         .collect();
     let problem = problem(program, &lines.join("\n"), "y", options);
-    assert_eq!((problem.held_out.target.len(), problem.training.target.len()), (10, 30));
+    assert_eq!((problem.held_out().target.len(), problem.training().target.len()), (10, 30));
     let fit = run(&problem, &FitOptions::default());
     assert!((value(&fit, "a") - 2.0).abs() < 1e-3 && fit.score.loss < 1e-5);
     assert!(fit.held_out.unwrap().loss > 1.0);
@@ -518,14 +523,14 @@ fn walk(groups: usize) -> String {
 fn an_objective_program_is_fitted_scored_and_rolled_on() {
     let table = Table::from_csv("walk.csv", walk(1).as_bytes()).unwrap();
     let options = ProblemOptions { holdout: Holdout::Tail(0.2), ..Default::default() };
-    let problem = Problem::objective(Program::new(KALMAN), &table, Some("y"), options).unwrap();
+    let problem = of_series(Program::new(KALMAN), &table, "y", options).unwrap();
     let fit = run(&problem, &FitOptions::default());
     // True values: 0.36 and 1.44.
     assert!((0.1..0.9).contains(&value(&fit, "q")) && (0.9..2.2).contains(&value(&fit, "r")), "{:?}", fit.parameters);
     assert_eq!(fit.uncertainty.as_ref().unwrap().method, "hessian");
     assert_eq!((fit.series.len(), fit.series.iter().filter(|s| s.2).count()), (150, 120));
     assert!(fit.score.r2.unwrap() > 0.3 && fit.held_out.unwrap().rmse < 3.0);
-    let whole = Problem::objective(Program::new(KALMAN), &table, None, Default::default()).unwrap();
+    let whole = of_series(Program::new(KALMAN), &table, "", Default::default()).unwrap();
     let results = whole.results(&fit.raw, 0).unwrap();
     assert_eq!(results.iter().map(|r| r.0.as_str()).collect::<Vec<_>>(), ["loss", "yhat"]);
 }
@@ -534,20 +539,20 @@ fn an_objective_program_is_fitted_scored_and_rolled_on() {
 fn the_objectives_of_groups_add_up() {
     let table = Table::from_csv("walk.csv", walk(3).as_bytes()).unwrap();
     let grouped = ProblemOptions { group: Some("cell".into()), ..Default::default() };
-    let problem = Problem::objective(Program::new(KALMAN), &table, Some("y"), grouped.clone()).unwrap();
+    let problem = of_series(Program::new(KALMAN), &table, "y", grouped.clone()).unwrap();
     let together = problem.evaluate(&[problem.start().to_vec()], Need::Gradient).unwrap().remove(0);
     let mut sum = 0.0;
     for group in ["c0", "c1", "c2"] {
         let lines: Vec<String> =
             walk(3).lines().filter(|l| l.starts_with("cell") || l.starts_with(group)).map(String::from).collect();
         let table = Table::from_csv("one.csv", lines.join("\n").as_bytes()).unwrap();
-        let one = Problem::objective(Program::new(KALMAN), &table, None, Default::default()).unwrap();
+        let one = of_series(Program::new(KALMAN), &table, "", Default::default()).unwrap();
         sum += one.evaluate(&[one.start().to_vec()], Need::Loss).unwrap().remove(0).loss;
     }
     assert!((together.loss - sum).abs() < 1e-9 * sum.abs());
     // With a parameter that differs by group, each group has its own.
     let own = KALMAN.replace("(r positive 0.5)", "(r positive 0.5 (per cell))");
-    let problem = Problem::objective(Program::new(&own), &table, Some("y"), grouped).unwrap();
+    let problem = of_series(Program::new(&own), &table, "y", grouped).unwrap();
     let fit = run(&problem, &FitOptions::default());
     assert_eq!(problem.value_names(), ["q", "r[c0]", "r[c1]", "r[c2]"]);
     assert!(fit.score.loss <= together.loss && fit.series.len() == 450);
@@ -567,7 +572,7 @@ fn missing_values_are_left_out() {
     let table = Table::from_bytes("gaps.csv", data, &["NA".to_string()]).unwrap();
     let program = "(params (a free 0.0) (b free 0.0) (c free 0.0)) (list (+ a (* b t)) (+ (* 2 a) (* c t)))";
     let problem = Problem::new(Program::new(program), &table, "u,v", Default::default()).unwrap();
-    assert_eq!((problem.training.len(), problem.measurements()), (4, 6));
+    assert_eq!((problem.training().len(), problem.measurements()), (4, 6));
     let fit = run(&problem, &FitOptions::default());
     for (name, expected) in [("a", 1.0), ("b", 2.0), ("c", -0.5)] {
         assert!((value(&fit, name) - expected).abs() < 1e-9, "{name} is {}", value(&fit, name));

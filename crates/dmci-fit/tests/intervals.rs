@@ -2,12 +2,17 @@
 
 #![allow(clippy::unwrap_used)]
 
-use dmci::Program;
+use dmci::{Program, Report};
 use dmci_fit::{
     Fit, FitOptions, Holdout, Intervals, Loss, Problem, ProblemOptions, Table, Verdict, bootstrap, fit, profile,
 };
 use std::ops::ControlFlow;
 use std::path::Path;
+
+/// A problem whose program gives its own objective.
+fn of_series(program: Program, table: &Table, target: &str, options: ProblemOptions) -> Result<Problem, Report> {
+    Problem::new(program, table, target, ProblemOptions { loss: Loss::Objective, ..options })
+}
 
 fn problem(program: &str, table: &Table, target: &str, options: ProblemOptions) -> Problem {
     Problem::new(Program::new(program), table, target, options).unwrap_or_else(|report| panic!("{report}"))
@@ -182,7 +187,7 @@ fn a_profile_needs_no_curvature() {
         profile(&problem, &mut found, &|| true).unwrap();
         assert_eq!(found.intervals, Intervals::Profile);
         // The mean of eight measurements is known to 1.96 / sqrt(8).
-        let mean = problem.training.target.iter().sum::<f64>() / 8.0;
+        let mean = problem.training().target.iter().sum::<f64>() / 8.0;
         let (reach, (low, high)) = (1.959963984540054 / 8f64.sqrt(), interval(&found, "a"));
         assert!((low * unit - mean + reach).abs() < 1e-3 && (high * unit - mean - reach).abs() < 1e-3, "{low} {high}");
     }
@@ -211,7 +216,7 @@ fn series_drawn_anew_say_nothing_about_what_each_has_of_its_own() {
     }
     let table = Table::from_csv("series.csv", data.as_bytes()).unwrap();
     let options = || ProblemOptions { group: Some("cell".into()), ..ProblemOptions::default() };
-    let problem = Problem::objective(Program::new(SERIES), &table, None, options()).unwrap();
+    let problem = of_series(Program::new(SERIES), &table, "", options()).unwrap();
     let mut found = run(&problem);
     bootstrap(&problem, &mut found, 30, 1, &|_| true).unwrap();
     let numbers = &found.uncertainty.as_ref().unwrap().numbers;
@@ -219,7 +224,7 @@ fn series_drawn_anew_say_nothing_about_what_each_has_of_its_own() {
     assert!(numbers[4].error.unwrap() > 1e-3, "{numbers:?}");
     // Nothing is left if all is of its own.
     let own = SERIES.replace("(s positive 1.0)", "(s positive 1.0 (per cell))");
-    let problem = Problem::objective(Program::new(&own), &table, None, options()).unwrap();
+    let problem = of_series(Program::new(&own), &table, "", options()).unwrap();
     let mut found = run(&problem);
     let report = bootstrap(&problem, &mut found, 30, 1, &|_| true).unwrap_err();
     assert!(report.diagnostics[0].code == "E0812" && report.to_string().contains("differ by group"), "{report}");

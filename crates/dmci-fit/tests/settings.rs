@@ -72,7 +72,9 @@ fn least_squares_are_refused_for_other_losses() {
 }
 
 fn objective(program: &str, target: Option<&str>, options: ProblemOptions) -> Result<Problem, Report> {
-    Problem::objective(Program::new(program), &Table::from_csv("data.csv", rows().as_bytes()).unwrap(), target, options)
+    let options = ProblemOptions { loss: Loss::Objective, ..options };
+    let table = Table::from_csv("data.csv", rows().as_bytes()).unwrap();
+    Problem::new(Program::new(program), &table, target.unwrap_or_default(), options)
 }
 
 /// A series that is predicted from its last value.
@@ -212,12 +214,12 @@ fn a_constant_is_a_model_too() {
     let constant = |program: &str| problem(program, "y", ProblemOptions::default());
     let problem = constant("(params (mu free 0.0)) mu").unwrap();
     let fit = run(&problem, &FitOptions::default()).unwrap();
-    let mean = problem.training.target.iter().sum::<f64>() / 24.0;
+    let mean = problem.training().target.iter().sum::<f64>() / 24.0;
     assert!((fit.parameters[0].value - mean).abs() < 1e-12 && fit.score.r2.unwrap().abs() < 1e-12);
-    let spread = problem.training.target.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>();
+    let spread = problem.training().target.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>();
     let error = fit.parameters[0].numbers[0].sureness.unwrap().error.unwrap();
     assert!((error - (spread / 23.0 / 24.0).sqrt()).abs() < 1e-9, "{error}");
-    let json = dmci_fit::to_json(&problem, &FitOptions::default(), &fit);
+    let json = dmci_fit::FitRecord::new(&problem, &FitOptions::default(), &fit).to_json();
     assert_eq!(json["data"]["inputs"], serde_json::json!([]));
     assert_eq!(code(&constant("(params (mu free 0.0)) (* mu speed)").unwrap_err()), "E0703");
     assert_eq!(code(&constant("(params (mu free 0.0)) (* mu y)").unwrap_err()), "E0301");
@@ -273,7 +275,8 @@ fn absolute_residuals_are_fitted_to_their_minimum() {
     let best = run(&problem, &long).unwrap().score.loss;
     assert!(found.score.loss <= best * (1.0 + 1e-7), "{} {best} {}", found.score.loss, alone.score.loss);
     // As many residuals are 0 as there are numbers to fit.
-    let zeros = found.predictions.iter().zip(&problem.training.target).filter(|(p, y)| (*p - *y).abs() < 1e-6).count();
+    let zeros =
+        found.predictions.iter().zip(&problem.training().target).filter(|(p, y)| (*p - *y).abs() < 1e-6).count();
     assert_eq!(zeros, 3, "{} {}", found.score.loss, alone.score.loss);
     // What is good enough is left as it is.
     let budget = Budget { target: Some(2.0 * best), ..Budget::default() };

@@ -49,7 +49,7 @@ fn main() -> Result<(), dmci::Report> {
     let table = Table::from_csv("earth.csv", format!("E_CO2,T\n{}\n", rows.join("\n")).as_bytes())?;
     let only = LEARNED.map(String::from).to_vec();
     let problem = Problem::new(program, &table, "T", ProblemOptions { run, only: Some(only), ..Default::default() })?;
-    println!("{} rows, {} parameters, {restarts} restarts", problem.training.len(), problem.layout.raws);
+    println!("{} rows, {} parameters, {restarts} restarts", problem.training().len(), problem.layout.raws);
 
     let adam = AdamOptions { rate: 0.003, clip: Some(1.0), patience: usize::MAX, ..AdamOptions::default() };
     let optimizer = Optimizer::Adam(adam);

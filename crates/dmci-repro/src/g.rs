@@ -182,7 +182,7 @@ fn fitter(program: &Program, target: &Target, seed: u64) -> Result<f64, Report> 
     let problem = Problem::new(program.clone(), &table, "y", ProblemOptions::default())?;
     let options = FitOptions { method: Method::Auto, more_restarts: 31, seed, ..FitOptions::default() };
     let found = fit(&problem, &options, &mut |_| ControlFlow::Continue(()))?;
-    let errors = found.predictions.iter().zip(&problem.training.target).map(|(p, y)| (p - y) * (p - y));
+    let errors = found.predictions.iter().zip(&problem.training().target).map(|(p, y)| (p - y) * (p - y));
     Ok(mean(errors))
 }
 

@@ -78,7 +78,7 @@ pub fn sample(
 ) -> Result<Samples, Report> {
     if !problem.loss.is_likelihood() && !problem.is_objective() {
         let message = format!("sampling needs a likelihood, but the {} loss is none", problem.loss.name());
-        let help = "use --loss gaussian with --sigma or a parameter sigma, another likelihood, or --objective";
+        let help = "use ‹loss gaussian› with ‹sigma› or a parameter sigma, another likelihood, or ‹objective›";
         return Err(Report::from(Diagnostic::error(ErrorCode::E0809, message).help(help)));
     }
     problem.check_start()?;

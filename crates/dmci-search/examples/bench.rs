@@ -67,7 +67,7 @@ fn judged(ran: &Ran, seed: u64) -> Option<Judgement> {
 fn speed() {
     let tables: [(&str, usize, Law); 3] = [
         ("saturation", 2, |x| 3.5 * x[0] / (0.8 + x[0]) * (-0.3 * x[1]).exp()),
-        ("pendulum", 2, |x| 6.283 * (x[0] / 9.81).sqrt() * (1.0 + x[1] * x[1] / 16.0)),
+        ("pendulum", 2, |x| std::f64::consts::TAU * (x[0] / 9.81).sqrt() * (1.0 + x[1] * x[1] / 16.0)),
         ("waves", 1, |x| 2.0 * (1.7 * x[0]).sin() + 0.3 * x[0] * x[0]),
     ];
     for (name, inputs, law) in tables {

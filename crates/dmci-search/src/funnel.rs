@@ -90,7 +90,7 @@ pub fn read(text: &str, contract: &Contract<'_>) -> Result<Candidate, Rejection>
     let bindings = contract.inputs.iter().map(|name| (name.clone(), Datum::Real(1.0))).collect();
     let mut report = Interpreter::shared().check(&program, &RunOptions { bindings, ..RunOptions::default() });
     // Names have a message of their own below.
-    report.diagnostics.retain(|d| d.code.to_string() != "E0301");
+    report.diagnostics.retain(|d| d.code != "E0301");
     if !report.diagnostics.is_empty() {
         return Err(Rejection::of(Stage::Schema, &report));
     }

@@ -128,7 +128,7 @@ impl Workshop {
                 })
                 .collect(),
         };
-        let inputs = self.data.inputs.len() > 0;
+        let inputs = !self.data.inputs.is_empty();
         list.retain(|c| c.expr.complexity() <= self.size && (c.expr.mentions_variables() || !inputs));
         list
     }

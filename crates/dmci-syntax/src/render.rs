@@ -1,6 +1,7 @@
 //! Drawing diagnostics: for people a picture of the source, for programs JSON.
 
-use dmci_value::{Diagnostic, Label, Severity, Source, Sources, Span};
+use dmci_value::{Diagnostic, Label, Severity, Source, Sources, Span, Spelling};
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Lines wider than this are cut around the place.
@@ -18,7 +19,7 @@ pub fn render(sources: &Sources, diagnostic: &Diagnostic, color: bool) -> String
         Severity::Warning => ("warning", "1;33"),
     };
     let head = paint.on(style, &format!("{word}[{}]", diagnostic.code));
-    let _ = writeln!(out, "{head}{}", paint.on("1", &format!(": {}", clean(&diagnostic.message))));
+    let _ = writeln!(out, "{head}{}", paint.on("1", &format!(": {}", clean(&spelled(&diagnostic.message)))));
     let marks = marks(sources, &diagnostic.labels);
     let gutter = marks.iter().map(|m| m.line.number).max().map_or(1, |n| n.to_string().len());
     let bar = paint.on("1;34", "|");
@@ -29,7 +30,7 @@ pub fn render(sources: &Sources, diagnostic: &Diagnostic, color: bool) -> String
         let arrow = paint.on("1;34", if at == 0 { "-->" } else { ":::" });
         let first = marks[at..end].iter().find(|m| m.primary).unwrap_or(&marks[at]);
         let place = sources.line_col(source, first.span.start);
-        let name = sources.get(source).map_or("", |s| &s.name);
+        let name = spelled(sources.get(source).map_or("", |s| &s.name));
         let _ = writeln!(out, "{:gutter$}{arrow} {name}:{}:{}", "", place.line, place.column);
         let _ = writeln!(out, "{:gutter$} {bar}", "");
         picture(&mut out, &marks[at..end], gutter, &paint, style);
@@ -37,7 +38,7 @@ pub fn render(sources: &Sources, diagnostic: &Diagnostic, color: bool) -> String
         at = end;
     }
     if let Some(help) = &diagnostic.help {
-        let _ = writeln!(out, "{} {}", paint.on("1;36", "help:"), clean(help));
+        let _ = writeln!(out, "{} {}", paint.on("1;36", "help:"), clean(&spelled(help)));
     }
     out
 }
@@ -215,6 +216,11 @@ fn width(c: char) -> usize {
     }
 }
 
+/// Settings that no front end has spelled are fields.
+fn spelled(text: &str) -> Cow<'_, str> {
+    Spelling::Field.spell(text)
+}
+
 /// The diagnostic as one JSON object.
 pub fn to_json(sources: &Sources, diagnostic: &Diagnostic) -> String {
     let severity = match diagnostic.severity {
@@ -226,9 +232,9 @@ pub fn to_json(sources: &Sources, diagnostic: &Diagnostic) -> String {
         "{{\"code\":{},\"severity\":\"{severity}\",\"fault\":\"{}\",\"message\":{},\"spans\":[{}],\"help\":{}}}",
         json_string(diagnostic.code.as_str()),
         diagnostic.fault.name(),
-        json_string(&diagnostic.message),
+        json_string(&spelled(&diagnostic.message)),
         spans.join(","),
-        diagnostic.help.as_deref().map_or("null".to_string(), json_string),
+        diagnostic.help.as_deref().map_or("null".to_string(), |help| json_string(&spelled(help))),
     )
 }
 
@@ -242,7 +248,7 @@ fn label_json(sources: &Sources, label: &Label) -> String {
     format!(
         "{{\"file\":{},\"start\":{},\"end\":{},\"line\":{},\"column\":{},\"end_line\":{},\"end_column\":{},\
          \"text\":{},\"label\":{}}}",
-        json_string(sources.get(span.source).map_or("", |s| &s.name)),
+        json_string(&spelled(sources.get(span.source).map_or("", |s| &s.name))),
         span.start,
         span.end,
         start.line,

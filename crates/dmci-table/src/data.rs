@@ -141,7 +141,7 @@ impl Table {
                 let message = format!("row {} has nothing in column {header}", row + 1);
                 return Err(wrong(
                     message,
-                    "fill it in, remove the row, or declare with --missing what may be missing",
+                    "fill it in, remove the row, or declare with ‹missing› what may be missing",
                 ));
             }
             let missing: Vec<usize> = (0..rows).filter(|&row| is_missing(&fields[row])).collect();

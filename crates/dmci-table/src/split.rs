@@ -109,7 +109,7 @@ fn not_the_end(what: String) -> Report {
 /// An error if nothing is left to fit or to score.
 pub fn none_left(nothing_fitted: bool) -> Report {
     let what = if nothing_fitted { "all rows are held out" } else { "no row is held out" };
-    let help = "check the column and the interval of --holdout";
+    let help = "check the column and the interval of ‹holdout›";
     Report::from(
         Diagnostic::error(ErrorCode::E0708, format!("{what}, expected some to fit and some to score")).help(help),
     )

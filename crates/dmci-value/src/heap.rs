@@ -450,7 +450,7 @@ impl Heap {
     pub fn out_of_memory(&self) -> Error {
         let message = format!("the program needs more than {} MiB of memory", self.max_words >> 17);
         let help = match self.max_words < MOST_WORDS - self.image_end {
-            true => "raise the limit with --heap, or keep less data alive",
+            true => "raise the limit with ‹heap›, or keep less data alive",
             false => "keep less data alive: no heap can be larger",
         };
         Diagnostic::error(ErrorCode::E0402, message).help(help)

@@ -9,6 +9,7 @@ pub mod diagnostic;
 pub mod heap;
 pub mod num;
 pub mod span;
+pub mod spelling;
 pub mod symbol;
 pub mod value;
 
@@ -19,5 +20,6 @@ pub use diagnostic::{Diagnostic, Error, Fault, Label, Severity};
 pub use dmci_ops::Shape;
 pub use heap::{Heap, HeapImage, Kind, Store};
 pub use span::{LineCol, Origin, PairSpan, Source, SourceId, Sources, Span, SpanId, SpanTable};
+pub use spelling::Spelling;
 pub use symbol::{Symbol, Symbols};
 pub use value::{FIXNUM_MAX, FIXNUM_MIN, Ref, Value};

@@ -291,7 +291,7 @@ impl Vm {
         if self.deadline.is_some_and(|d| Instant::now() >= d) {
             let limit = self.limits.time.as_secs_f64();
             return Err(Diagnostic::error(ErrorCode::E0405, format!("the program ran for more than {limit} s"))
-                .help("raise the limit with --time"));
+                .help("raise the limit with ‹time›"));
         }
         Ok(())
     }
@@ -306,7 +306,7 @@ impl Vm {
                 ErrorCode::E0401,
                 format!("the program took more than {} steps", self.limits.fuel),
             )
-            .help("look for a loop that does not end, or raise the limit with --fuel"));
+            .help("look for a loop that does not end, or raise the limit with ‹fuel›"));
         }
         self.fuel_left -= used;
         self.check_time()?;
@@ -346,7 +346,7 @@ impl Vm {
                 ErrorCode::E0403,
                 format!("calls are nested more than {} deep", self.limits.depth),
             )
-            .help("make the recursion a tail call, or raise the limit with --depth"));
+            .help("make the recursion a tail call, or raise the limit with ‹depth›"));
         }
         // The stack counts towards the memory of the program.
         if slots + self.world.heap.live_words() > self.limits.heap / 8 {

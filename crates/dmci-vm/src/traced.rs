@@ -209,7 +209,7 @@ impl World {
                 ErrorCode::E0410,
                 format!("the recorded path has more than {limit} operations"),
             )
-            .help("record a shorter run, or raise the limit with --tape"));
+            .help("record a shorter run"));
         }
         Ok(&mut recording.recorder)
     }

@@ -82,7 +82,7 @@ impl World {
         }
         let limit = self.heap.alarm.limit().as_secs_f64();
         Diagnostic::error(ErrorCode::E0405, format!("the program ran for more than {limit} s"))
-            .help("raise the limit with --time")
+            .help("raise the limit with ‹time›")
     }
 
     /// The name of a procedure.
@@ -135,7 +135,7 @@ impl Output {
                 ErrorCode::E0404,
                 format!("the program prints more than {} bytes", self.limit),
             )
-            .help("print less, or raise the limit with --output-limit"));
+            .help("print less, or raise the limit with ‹output_limit›"));
         }
         self.text.push_str(text);
         Ok(())

@@ -265,8 +265,8 @@ fn trace_names(
         let Some(datum) = datum else {
             let message = format!("{name} has no value to differentiate at in {}", program.name);
             let help = match name.split_once('=') {
-                Some((name, value)) => format!("name and value are given apart: --wrt {name} --set {name}={value}"),
-                None => format!("give it one with --set {name}=..., or in the program's (params ...)"),
+                Some((name, value)) => format!("name and value are given apart: ‹wrt {name}› and ‹set {name}={value}›"),
+                None => format!("give it one with ‹set {name}=...›, or in the program's (params ...)"),
             };
             return Err(vec![*Diagnostic::error(ErrorCode::E0701, message).help(help)]);
         };

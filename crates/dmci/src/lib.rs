@@ -32,6 +32,7 @@ mod describe;
 mod diagnose;
 mod gradient;
 mod interpreter;
+mod json;
 mod mode;
 mod model;
 mod program;
@@ -56,6 +57,17 @@ pub use report::Report;
 pub use schema::{Names, Parameter, ParameterKind, Prior, Schema};
 pub use session::Session;
 pub use stages::{Sizes, Stage};
+pub use suggest::nearest;
+
+/// ```
+/// use dmci::{Program, Report, RunOptions, Spelling};
+///
+/// let report: Report = Program::new("(+ x 1)").run(&RunOptions::default()).unwrap_err();
+/// let help = |spelling| report.spelled(spelling).diagnostics[0].help.clone().unwrap_or_default();
+/// assert_eq!(help(Spelling::Flag), "define it, or give it a value with --set x=...");
+/// assert_eq!(help(Spelling::Keyword), "define it, or give it a value with x=...");
+/// ```
+pub use dmci_value::Spelling;
 
 /// When a model becomes machine code.
 ///

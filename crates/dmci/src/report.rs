@@ -1,6 +1,6 @@
 //! What went wrong, with the texts it went wrong in.
 
-use dmci_value::{Diagnostic, Error, Severity, SourceId, Sources, Span};
+use dmci_value::{Diagnostic, Error, Severity, SourceId, Sources, Span, Spelling};
 use std::fmt;
 
 /// Diagnostics together with the sources that their spans point into. Every function of this crate that can fail
@@ -66,6 +66,24 @@ impl Report {
     pub fn exit_code(&self) -> u8 {
         let errors = self.diagnostics.iter().filter(|d| d.severity == Severity::Error);
         errors.map(|d| d.fault.exit_code()).max().unwrap_or(0)
+    }
+
+    /// The same report with settings as a front end writes them; without, they are written as fields.
+    pub fn spelled(&self, spelling: Spelling) -> Report {
+        let mut report = Report { output: self.output.clone(), ..Report::default() };
+        for id in 0..self.sources.len() as u32 {
+            if let Some(source) = self.sources.get(SourceId(id)) {
+                report.sources.add(&spelling.spell(&source.name), &source.text, source.origin);
+            }
+        }
+        report.diagnostics = self.diagnostics.clone();
+        for diagnostic in &mut report.diagnostics {
+            let labels = diagnostic.labels.iter_mut().map(|label| &mut label.text);
+            for text in labels.chain(&mut diagnostic.help).chain([&mut diagnostic.message]) {
+                *text = spelling.spell(text).into_owned();
+            }
+        }
+        report
     }
 
     /// The picture of all diagnostics.

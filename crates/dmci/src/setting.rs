@@ -12,7 +12,7 @@ impl Datum {
     pub fn parse_setting(text: &str) -> Result<(String, Datum), Report> {
         Setting { text, heap: Heap::new(), source: SourceId(0) }.parse().map_err(|diagnostics| {
             let mut sources = Sources::default();
-            sources.add("--set", text, Origin::User);
+            sources.add("‹set›", text, Origin::User);
             Report::new(diagnostics, sources)
         })
     }
@@ -30,7 +30,7 @@ impl Setting<'_> {
         let name = self.name(&self.text[..equals]).map_err(|e| vec![*e])?;
         // Blanks for the name keep the places of what follows.
         let blanked = format!("{}{}", " ".repeat(equals + 1), &self.text[equals + 1..]);
-        self.source = self.heap.sources.add("--set", &blanked, Origin::User);
+        self.source = self.heap.sources.add("‹set›", &blanked, Origin::User);
         let program = reader::read_all(&mut self.heap, self.source).map_err(|errors| {
             let bad = |mut e: Diagnostic| {
                 let message = format!("the value for {name} cannot be read: {}", e.message);
@@ -47,14 +47,14 @@ impl Setting<'_> {
             [] => {
                 let error =
                     Diagnostic::error(ErrorCode::E0701, format!("{name} is given no value")).at(self.span(equals, 1));
-                Err(vec![*error.help(format!("write the value behind the equals sign, as in --set {name}=1.5"))])
+                Err(vec![*error.help(format!("write the value behind the equals sign, as in ‹set {name}=1.5›"))])
             }
             [_, ..] => {
                 let message = format!("{name} is given {} values, expected one", items.len());
                 let rest = self.text[equals + 1..].trim_start();
                 let error = Diagnostic::error(ErrorCode::E0701, message)
                     .at(self.span(self.text.len() - rest.len(), rest.len()));
-                Err(vec![*error.help(format!("for a list, write --set '{name}=({})'", rest.trim_end()))])
+                Err(vec![*error.help(format!("for a list, write ‹set '{name}=({})'›", rest.trim_end()))])
             }
         }
     }
@@ -92,8 +92,8 @@ impl Setting<'_> {
     }
 
     fn usage(&self, message: &str) -> Error {
-        Diagnostic::error(ErrorCode::E0910, format!("{message}, got --set {:?}", self.text))
-            .help("write --set name=value, for example --set x=1.5 or --set 'xs=(1 2 3)'")
+        Diagnostic::error(ErrorCode::E0910, format!("{message}, got ‹set {:?}›", self.text))
+            .help("write ‹set name=value›, for example ‹set x=1.5› or ‹set 'xs=(1 2 3)'›")
     }
 
     fn span(&self, start: usize, len: usize) -> Span {

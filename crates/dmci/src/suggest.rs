@@ -29,7 +29,7 @@ pub(crate) fn add_help(vm: &Vm, program: &Program, diagnostics: &mut [Diagnostic
             closest(&name, own, system).map(|best| format!("did you mean {best}?"))
         };
         if near.is_some() || diagnostic.help.is_none() {
-            diagnostic.help = near.or_else(|| Some(format!("define it, or give it a value with --set {name}=...")));
+            diagnostic.help = near.or_else(|| Some(format!("define it, or give it a value with ‹set {name}=...›")));
         }
     }
 }
@@ -91,6 +91,16 @@ fn names_in(text: &str) -> impl Iterator<Item = &str> {
     let code = text.lines().map(|line| line.split(';').next().unwrap_or(""));
     code.flat_map(|line| line.split(|c: char| c.is_whitespace() || "()[]'`,\"#".contains(c)))
         .filter(|word| word.len() > 1 && !word.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.'))
+}
+
+/// The known name that is nearest in spelling, if it is near enough to be meant.
+///
+/// ```
+/// assert_eq!(dmci::nearest("hodlout", ["holdout", "huber"]), Some("holdout"));
+/// assert_eq!(dmci::nearest("speed", ["holdout", "huber"]), None);
+/// ```
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    closest(name, std::iter::empty(), known.into_iter())
 }
 
 /// The name that is nearest in spelling, if it is near enough; of equally near ones, one of the program.

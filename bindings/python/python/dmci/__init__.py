@@ -24,9 +24,10 @@ if TYPE_CHECKING:
         LimitError,
         ProgramSyntaxError,
         RunError,
+        SettingError,
         Span,
     )
-    from ._fit import Fit, FitHandle, Progress
+    from ._fit import Fit, FitHandle, Progress, fit
     from ._model import Model, Rows
     from ._objective import Objective
     from ._program import Gradient, Interpreter, Outcome, Parameter, Program, Tape, check, load, run
@@ -35,8 +36,9 @@ if TYPE_CHECKING:
 
 # What is asked for is loaded then: importing the package costs next to nothing.
 _WHERE = {
-    "._errors": "DataError Diagnostic Error FileError FitError InternalError LimitError ProgramSyntaxError RunError Span",
-    "._fit": "Fit FitHandle Progress",
+    "._errors": "DataError Diagnostic Error FileError FitError InternalError LimitError ProgramSyntaxError RunError "
+    "SettingError Span",
+    "._fit": "Fit FitHandle Progress fit",
     "._model": "Model Rows",
     "._objective": "Objective",
     "._program": "Gradient Interpreter Outcome Parameter Program Tape check load run",
@@ -88,12 +90,14 @@ __all__ = [
     "Rows",
     "RunError",
     "Samples",
+    "SettingError",
     "Span",
     "Symbol",
     "Tape",
     "Vector",
     "__version__",
     "check",
+    "fit",
     "load",
     "run",
 ]

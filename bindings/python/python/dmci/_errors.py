@@ -124,6 +124,10 @@ class FileError(Error):
     """A file, or a setting, cannot be used (E09xx)."""
 
 
+class SettingError(FileError, TypeError):
+    """A setting that does not exist, is out of range, or does not go with another one (E0910)."""
+
+
 class InternalError(Error):
     """A mistake of dmci itself (E99xx)."""
 
@@ -161,7 +165,8 @@ def from_native(text: str, rendered: str, output: str) -> Error:
     """The exception of a report."""
     diagnostics = diagnostics_of(text, rendered)
     code = diagnostics[0].code if diagnostics else ""
-    return _CLASSES.get(code[:3], Error)(rendered.rstrip("\n"), diagnostics, output)
+    kind = SettingError if code == "E0910" else _CLASSES.get(code[:3], Error)
+    return kind(rendered.rstrip("\n"), diagnostics, output)
 
 
 def _plain(d: Diagnostic) -> Dict[str, Any]:

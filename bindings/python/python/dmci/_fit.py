@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from . import _native
 from ._data import as_column, column_names, get_column, repeated
 from ._errors import Diagnostic, Error, diagnostics_of
-from ._program import Program, make_options
+from ._program import Program, load
 
 if TYPE_CHECKING:
     from ._model import Model
@@ -82,7 +83,7 @@ class Fit:
     """
 
     def __init__(self, model: "Model", native: Tuple[Any, ...], target: Optional[str]) -> None:
-        text, self.svg, predictions, rows, program, self.interrupted, warnings, self.series = native
+        text, self.svg, predictions, rows, program, self.interrupted, warnings, self.series, _ = native
         self.model = model
         self.target = target
         self._text: str = text
@@ -296,7 +297,11 @@ class FitHandle:
             if deadline is not None and time.monotonic() >= deadline:
                 raise TimeoutError(f"the fit has not ended after {timeout} seconds")
         if self._fit is None:
-            self._fit = _fit(self.model, self._native.result(), self._target, self._plotted)
+            native = self._native.result()
+            for path, data in native[-1]:
+                with open(path, "wb") as file:
+                    file.write(data)
+            self._fit = _fit(self.model, (*native[:-1], []), self._target, self._plotted)
         return self._fit
 
     def inspect(self) -> Optional[Progress]:
@@ -354,35 +359,140 @@ def start_fit(
 ) -> FitHandle:
     """Starts a fit of a model."""
     columns = table_of(data)
-    holdout = settings.get("holdout")
-    if holdout is not None and not isinstance(holdout, str):
-        settings["holdout"] = repr(float(holdout))
+    name = str(settings.pop("data_name", "the data"))
+    for own, what in (("program", "the model"), ("text", "the model"), ("data", "the data")):
+        if own in settings:
+            raise TypeError(f"{own}= is given by {what} already; dmci.fit takes whole requests")
+    request, starts = request_of(model, columns, target, settings)
+    program = declared(model)
+    native = _native.start_fit(
+        (program.name, program.text),
+        columns,
+        json.dumps(request),
+        starts,
+        data_name=name,
+        evaluator=_evaluator(request),
+        start_from=_text_of(request.get("start_from")),
+        callback=_called(callback),
+    )
+    return FitHandle(model, native, target, _plotted(model, columns, target))
+
+
+#: What a model calls settings of a run by another name than a request does.
+RUN_NAMES = {"output": "output_limit", "single": "f32"}
+
+
+def request_of(
+    model: "Model", columns: Dict[str, Any], target: Optional[str], settings: Dict[str, Any]
+) -> Tuple[Dict[str, Any], Dict[str, Any]]:
+    """The request of a model's settings and those of a fit, as JSON takes it, and the values for names.
+
+    Arrays of weights and the like become columns.
+    """
+    request: Dict[str, Any] = {"mode": model.mode, "f32": model.dtype == np.float32}
+    request.update({RUN_NAMES.get(name, name): value for name, value in model._settings.items()})
+    request.update({name: value for name, value in settings.items() if value is not None})
     for name in ("weights", "sigma", "trials"):
-        extra = settings.get(name)
+        extra = request.get(name)
         if extra is not None and not isinstance(extra, str):
             columns[f"({name})"] = np.ascontiguousarray(extra, dtype=np.float64)
-            settings[name] = f"({name})"
+            request[name] = f"({name})"
+    if isinstance(request.get("missing"), (bool, np.bool_)):
+        # In columns of numbers there is one word for a missing value.
+        request["missing"] = ["nan"] if request["missing"] else []
+    if target is not None:
+        request["target"] = target
+    # What the program declares and the model does not fit stays where it starts.
+    if request.get("only") is None and any(p.name not in model.params for p in model.program.parameters):
+        request["only"] = model.params
     starts = dict(model.constants)
     starts.update({p.name: p.start for p in model.parameters})
-    starts.update(settings.pop("start", None) or {})
-    settings["start"] = starts
-    settings["target"] = target
-    # What the program declares and the model does not fit stays where it starts.
-    if settings.get("only") is None and any(p.name not in model.params for p in model.program.parameters):
-        settings["only"] = model.params
-    call = None
-    if callback is not None:
+    if request.get("start_from") is not None:
+        # What is set counts more than what another fit found.
+        starts = dict(model.constants)
+    starts.update(request.pop("set", None) or {})
+    starts.update(request.pop("start", None) or {})
+    return {name: _plain(value) for name, value in request.items()}, starts
 
-        def call(now: Tuple[Any, ...]) -> Any:
-            return callback(Progress(*now))
 
-    seed = settings.pop("seed", None)
-    run = {**model._settings, **({} if seed is None else {"seed": seed})}
-    options = make_options(model.mode, single=model.dtype == np.float32, **run)
-    program = declared(model)
-    native = _native.start_fit(program.name, program.text, columns, settings, options, call)
-    plotted = _plotted(model, columns, target)
-    return FitHandle(model, native, target, plotted)
+def _plain(value: Any) -> Any:
+    """A setting as JSON takes it."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _text_of(path: Optional[str]) -> Optional[Tuple[str, str]]:
+    """A file's name and its text."""
+    if path is None:
+        return None
+    with open(path, encoding="utf-8") as file:
+        return path, file.read()
+
+
+def _evaluator(request: Mapping[str, Any]) -> Optional[Tuple[str, str]]:
+    """The evaluator that the mode names."""
+    mode = str(request.get("mode", ""))
+    return _text_of(mode[len("eval:") :]) if mode.startswith("eval:") else None
+
+
+def _called(callback: Optional[Callback]) -> Optional[Callable[[Tuple[Any, ...]], Any]]:
+    """The callback as the engine calls it."""
+    if callback is None:
+        return None
+    asked = callback
+
+    def call(now: Tuple[Any, ...]) -> Any:
+        return asked(Progress(*now))
+
+    return call
+
+
+def fit(
+    request: Union[str, "os.PathLike[str]", Mapping[str, Any]],
+    *,
+    callback: Optional[Callback] = None,
+    progress: Optional[bool] = None,
+    **settings: Any,
+) -> Fit:
+    """Runs a request for a fit, as ``dmci fit --request`` does.
+
+    It is a file in JSON or TOML, whose paths start at its folder, or a mapping; ``settings`` count more than what it
+    says. ``dmci fit --print-schema`` shows all of them.
+    """
+    if isinstance(request, Mapping):
+        text, name, folder = json.dumps({k: _plain(v) for k, v in request.items()}), "request.json", ""
+    else:
+        name = os.fspath(request)
+        folder = os.path.dirname(name)
+        with open(name, encoding="utf-8") as file:
+            text = file.read()
+    found: Dict[str, Any] = json.loads(_native.read_request(name, text, folder))
+    found.update({k: _plain(v) for k, v in settings.items() if v is not None})
+    text = json.dumps(found)
+    if "program" in found:
+        program = load(found["program"])
+    else:
+        program = Program(found.get("text", ""))
+    data = b""
+    if "data" in found:
+        with open(found["data"], "rb") as table:
+            data = table.read()
+    native = _native.start_request(
+        (program.name, program.text),
+        data,
+        text,
+        evaluator=_evaluator(found),
+        start_from=_text_of(found.get("start_from")),
+        callback=_called(callback),
+    )
+    from ._model import Model
+
+    model = Model(program.parametrised() if found.get("params") == "literals" else program)
+    targets = found.get("target") or [None]
+    return finish(FitHandle(model, native, targets if isinstance(targets, str) else targets[0], None), progress)
 
 
 def declared(model: "Model") -> Program:

@@ -17,10 +17,6 @@ from ._sample import Samples, sample
 
 Array = npt.NDArray[Any]
 Theta = Union[None, npt.ArrayLike, Mapping[str, Any]]
-FIT_SETTINGS = (
-    "restarts holdout loss epochs seed start only weights sigma trials objective group missing time_limit max_evals "
-    "stop_at window last rate clip patience population huber df resume data_name"
-).split()
 WANT_VALUES, WANT_GRADIENTS, WANT_HESSIANS = 0, 1, 2
 
 
@@ -318,9 +314,9 @@ class Model:
         self,
         data: Any,
         target: Optional[str] = None,
-        optimizer: str = "auto",
+        optimizer: Optional[str] = None,
         *,
-        restarts: int = 1,
+        restarts: Optional[int] = None,
         holdout: Union[None, float, str] = None,
         loss: Optional[str] = None,
         callback: Optional[Callable[[Progress], Any]] = None,
@@ -335,7 +331,9 @@ class Model:
         named, ``"gaussian"`` with ``sigma``, ``"binomial"`` with ``trials``. More settings: ``epochs``, ``seed``,
         ``start`` (a dictionary), ``only`` (names), ``weights``, ``sigma``, ``trials`` (columns or arrays),
         ``objective=True`` (the program's value is the loss), ``group``, ``missing=True`` (NaN is no value),
-        ``time_limit`` (seconds), ``max_evals``, ``stop_at`` (a loss), ``rate``, ``population``, ``huber``, ``df``.
+        ``time_limit`` (seconds), ``max_evals``, ``stop_at`` (a loss), ``rate``, ``population``, ``huber``, ``df``,
+        ``intervals="profile"``, ``bootstrap`` (a number of fits), ``start_from``, ``out``, ``plot``, ``write``: all
+        settings of ``dmci fit``, with the same defaults and the same refusals.
         """
         handle = self.start_fit(
             data, target, optimizer, restarts=restarts, holdout=holdout, loss=loss, callback=callback, **settings
@@ -346,16 +344,13 @@ class Model:
         self,
         data: Any,
         target: Optional[str] = None,
-        optimizer: str = "auto",
+        optimizer: Optional[str] = None,
         *,
         callback: Optional[Callable[[Progress], Any]] = None,
         **settings: Any,
     ) -> FitHandle:
         """A fit in the background, to ``wait`` for, to ``inspect`` and to ``abort``; settings are those of
         :meth:`fit`."""
-        unknown = [name for name in settings if name not in FIT_SETTINGS]
-        if unknown:
-            raise TypeError(f"a fit has no setting {unknown[0]}; there are {', '.join(FIT_SETTINGS)}")
         return start_fit(self, data, target or self.target, callback, {"optimizer": optimizer, **settings})
 
     def sample(
@@ -363,14 +358,16 @@ class Model:
         data: Any,
         target: Optional[str] = None,
         *,
-        loss: str = "gaussian",
-        chains: int = 4,
-        draws: int = 1000,
-        tune: int = 1000,
+        loss: Optional[str] = None,
+        chains: Optional[int] = None,
+        draws: Optional[int] = None,
+        tune: Optional[int] = None,
         **settings: Any,
     ) -> Samples:
-        """Draws from the posterior, by the No-U-Turn Sampler: the loss must be a likelihood."""
-        return sample(self, data, target or self.target, chains, draws, tune, {"loss": loss, **settings})
+        """Draws from the posterior, by the No-U-Turn Sampler: the loss must be a likelihood, ``"gaussian"`` if none
+        is named."""
+        likelihood = {} if settings.get("objective") else {"loss": loss or "gaussian"}
+        return sample(self, data, target or self.target, chains, draws, tune, {**likelihood, **settings})
 
     # Taking it away.
 

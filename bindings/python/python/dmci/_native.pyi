@@ -102,13 +102,27 @@ class Fitting:
     def result(self) -> Tuple[Any, ...]: ...
 
 def start_fit(
-    name: str,
-    text: str,
+    program: Tuple[str, str],
     columns: Dict[str, Any],
-    settings: Dict[str, Any],
-    options: Options,
+    settings: str,
+    starts: Dict[str, Any],
+    *,
+    data_name: str = ...,
+    evaluator: Optional[Tuple[str, str]] = None,
+    start_from: Optional[Tuple[str, str]] = None,
     callback: Optional[Callable[[Tuple[Any, ...]], Any]] = None,
 ) -> Fitting: ...
+def start_request(
+    program: Tuple[str, str],
+    bytes: bytes,
+    settings: str,
+    *,
+    evaluator: Optional[Tuple[str, str]] = None,
+    start_from: Optional[Tuple[str, str]] = None,
+    callback: Optional[Callable[[Tuple[Any, ...]], Any]] = None,
+) -> Fitting: ...
+def read_request(file: str, text: str, folder: str) -> str: ...
+def setting_names() -> List[str]: ...
 def names(name: str, text: str) -> Tuple[List[Tuple[str, str, Any, List[int], bool, Optional[str]]], List[str]]: ...
 def compose(
     what: str,

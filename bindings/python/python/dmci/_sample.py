@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
@@ -9,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._fit import declared, table_of
-from ._program import make_options
+from ._fit import _evaluator, declared, request_of, table_of
 
 if TYPE_CHECKING:
     from ._model import Model
@@ -48,18 +48,29 @@ class Samples:
 
 
 def sample(
-    model: "Model", data: Any, target: Optional[str], chains: int, draws: int, tune: int, settings: Dict[str, Any]
+    model: "Model",
+    data: Any,
+    target: Optional[str],
+    chains: Optional[int],
+    draws: Optional[int],
+    tune: Optional[int],
+    settings: Dict[str, Any],
 ) -> Samples:
     """Draws from the posterior of a model with a likelihood and priors."""
     draw = getattr(_native, "draw", None)
     if draw is None:
         raise NotImplementedError("this build of dmci has no sampler: build the package with the feature sample")
     columns = table_of(data)
-    starts = dict(model.constants)
-    starts.update({p.name: p.start for p in model.parameters})
-    settings = {**settings, "target": target, "start": starts}
-    seed = settings.pop("seed", None)
-    run = {**model._settings, **({} if seed is None else {"seed": seed})}
+    request, starts = request_of(model, columns, target, settings)
     program = declared(model)
-    found = draw(program.name, program.text, columns, settings, make_options(model.mode, **run), chains, draws, tune)
+    found = draw(
+        (program.name, program.text),
+        columns,
+        json.dumps(request),
+        starts,
+        evaluator=_evaluator(request),
+        chains=chains,
+        draws=draws,
+        tune=tune,
+    )
     return Samples(*found)

@@ -1,9 +1,10 @@
 //! The options of `sample`.
 
-use super::fit::DataArgs;
-use super::{ProgramArgs, RunArgs};
+use super::RunArgs;
+use super::fit::{DataArgs, FitProgram};
 use crate::quantity;
 use clap::Args as ClapArgs;
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// Examples, and what a program must be.
@@ -19,30 +20,39 @@ without a prior has a flat one over its range. R-hat near 1 and an effective siz
 that the chains agree; divergences say where they do not. Ctrl-C ends it and keeps the draws so far.";
 
 /// Arguments of `sample`.
-#[derive(ClapArgs, Debug)]
+#[derive(ClapArgs, Debug, Serialize)]
 pub struct Sample {
     #[command(flatten)]
-    pub program: ProgramArgs,
+    #[serde(flatten)]
+    pub program: FitProgram,
     #[command(flatten)]
+    #[serde(flatten)]
     pub options: RunArgs,
     #[command(flatten)]
+    #[serde(flatten)]
     pub data: DataArgs,
-    /// Independent chains
-    #[arg(long, value_name = "N", default_value = "4", value_parser = quantity::count)]
-    pub chains: u64,
-    /// Draws of each chain
-    #[arg(long, value_name = "N", default_value = "1000", value_parser = quantity::count)]
-    pub draws: u64,
-    /// Draws of each chain before, in which it is tuned
-    #[arg(long, value_name = "N", default_value = "1000", value_parser = quantity::count)]
-    pub tune: u64,
+    /// Independent chains [default: 4]
+    #[arg(long, value_name = "N", value_parser = quantity::count)]
+    #[serde(skip)]
+    pub chains: Option<u64>,
+    /// Draws of each chain [default: 1000]
+    #[arg(long, value_name = "N", value_parser = quantity::count)]
+    #[serde(skip)]
+    pub draws: Option<u64>,
+    /// Warm-up draws per chain, discarded [default: 1000]
+    #[arg(long, value_name = "N", value_parser = quantity::count)]
+    #[serde(skip)]
+    pub tune: Option<u64>,
     /// Write the draws: chain, draw, and all numbers; as .npz an array of chains and draws for each number
     #[arg(long, value_name = "DRAWS.csv")]
+    #[serde(skip)]
     pub out: Option<PathBuf>,
     /// Print one JSON object: {"schema": "dmci-sample-1", "parameters": {"a": {"mean": ...}}, ...}
     #[arg(long)]
+    #[serde(skip)]
     pub json: bool,
     /// No table
     #[arg(long)]
+    #[serde(skip)]
     pub quiet: bool,
 }

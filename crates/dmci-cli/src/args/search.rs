@@ -3,7 +3,6 @@
 use crate::quantity;
 use clap::{Args as ClapArgs, Subcommand};
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Examples of searches.
 pub const SEARCH_EXAMPLES: &str = "\
@@ -48,7 +47,7 @@ pub struct Search {
     pub islands: u64,
     /// Time limit in seconds [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = quantity::seconds)]
-    pub time_limit: Option<Duration>,
+    pub time_limit: Option<f64>,
     /// Most hypotheses that are fitted
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub evaluations: Option<u64>,

@@ -1,10 +1,8 @@
 //! The groups of a fit, in the rows of a table.
 
-use crate::fit::stored;
 use dmci::ErrorCode;
 use dmci::{Datum, Diagnostic, Names, Report};
-use dmci_fit::Table;
-use serde_json::Value as Json;
+use dmci_fit::{FitRecord, Table};
 
 /// Some rows of a table that belong together.
 pub struct Group {
@@ -15,8 +13,8 @@ pub struct Group {
 }
 
 /// The groups of a fit among rows of a table, in the order of the rows; empty if the fit has none.
-pub fn groups(fit: &Json, names: &Names, table: &Table, rows: &[usize]) -> Result<Vec<Group>, Report> {
-    let known = stored::groups(fit);
+pub fn groups(fit: &FitRecord, names: &Names, table: &Table, rows: &[usize]) -> Result<Vec<Group>, Report> {
+    let known = &fit.data.groups;
     if known.is_empty() {
         return Ok(Vec::new());
     }
@@ -28,10 +26,10 @@ pub fn groups(fit: &Json, names: &Names, table: &Table, rows: &[usize]) -> Resul
             group.rows.push(row);
             continue;
         }
-        let values = stored::values_of(fit, &names.schema, &name);
+        let values = fit.values_of(&names.schema, &name);
         // Series that share all parameters may be of any group.
         let differs = names.schema.parameters.iter().any(|p| p.per.is_some());
-        if differs && !known.contains(&name.as_str()) {
+        if differs && !known.contains(&name) {
             let message = format!("row {} is of the group {name}, which was not fitted", row + 1);
             let help = format!("groups are {}", known.join(", "));
             return Err(Report::from(Diagnostic::error(ErrorCode::E0705, message).help(help)));
@@ -43,18 +41,17 @@ pub fn groups(fit: &Json, names: &Names, table: &Table, rows: &[usize]) -> Resul
 
 /// The column of the groups. Files of earlier versions do not say it: then it is the one that parameters differ by, or
 /// the only one that has no other groups than the fit.
-fn group_column(fit: &Json, names: &Names, table: &Table) -> Result<String, Report> {
-    if let Some(column) = fit["data"]["group"].as_str() {
-        return Ok(column.to_string());
+fn group_column(fit: &FitRecord, names: &Names, table: &Table) -> Result<String, Report> {
+    if let Some(column) = &fit.data.group {
+        return Ok(column.clone());
     }
     if let Some(per) = names.schema.parameters.iter().find_map(|p| p.per.clone()) {
         return Ok(per);
     }
-    let known = stored::groups(fit);
-    let mut columns = table
-        .columns
-        .iter()
-        .filter(|column| (0..table.rows).all(|row| known.contains(&column.shown(row).trim_matches('"'))));
+    let known = &fit.data.groups;
+    let mut columns = table.columns.iter().filter(|column| {
+        (0..table.rows).all(|row| known.iter().any(|group| group == column.shown(row).trim_matches('"')))
+    });
     match (columns.next(), columns.next()) {
         (Some(column), None) => Ok(column.name.clone()),
         _ => {

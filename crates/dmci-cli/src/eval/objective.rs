@@ -4,7 +4,7 @@ use super::groups::{Group, groups};
 use super::{field, write};
 use crate::args::Eval;
 use dmci::{Datum, Names, Program, Report, RunOptions};
-use dmci_fit::Table;
+use dmci_fit::{FitRecord, Table};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ type Results = Vec<(String, Datum)>;
 /// every row; single numbers come before it. With groups, it is run for each of them, and the objectives add up.
 pub fn objective(
     args: &Eval,
-    fit: &Json,
+    fit: &FitRecord,
     program: &Program,
     names: &Names,
     table: &Table,

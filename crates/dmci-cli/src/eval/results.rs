@@ -3,6 +3,7 @@
 use super::{Prepared, number_names};
 use crate::args::Eval;
 use crate::options;
+use crate::output;
 use dmci::{Batch, Datum, Model, ModelOptions, Names, Program, Report, RunOptions, Want};
 use dmci_fit::Table;
 use serde_json::{Value as Json, json};
@@ -141,10 +142,10 @@ impl Results {
         if !self.printed.is_empty() {
             object["outputs"] = json!(self.printed);
         }
-        let failure = |(row, report): &(usize, Report)| json!({"row": row + 1, "error": report.to_json()});
+        let failure = |(row, report): &(usize, Report)| json!({"row": row + 1, "error": output::to_json(report)});
         object["failures"] = self.failures.iter().map(failure).collect();
         if !self.warnings.diagnostics.is_empty() {
-            object["warnings"] = self.warnings.to_json();
+            object["warnings"] = output::to_json(&self.warnings);
         }
         object
     }

@@ -92,7 +92,7 @@ impl Subject {
     /// Searches in both ways; nothing if the data are constant, or if the program gives no numbers.
     pub fn recover(&self, budget: Duration) -> Result<Option<Recovery>, Report> {
         let truth = self.problem(self.bounded(&|i| self.parameters[i].1), &vec![0.0; self.rows.len()])?;
-        let target = truth.predictions(truth.start(), &truth.training)?;
+        let target = truth.predictions(truth.start(), truth.training())?;
         let centre = mean(target.iter().copied());
         let spread = sqrt(mean(target.iter().map(|y| (y - centre) * (y - centre))));
         // What rounding leaves over is no data.

@@ -1,0 +1,252 @@
+//! What is fitted to what.
+
+use super::FitRequest;
+use super::read::{TextOrNumber, Words, names, some_words, text_or_number, words};
+use super::refuse::{above_zero, apart, needs, refusal};
+use crate::literals::{literals, parametrised};
+use crate::loss::Loss;
+use crate::problem::{Problem, ProblemOptions};
+use crate::record::FitRecord;
+use dmci::{Diagnostic, ErrorCode, Interpreter, Program, Report, RunOptions};
+use dmci_table::{Holdout, Table};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is fitted to what.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ProblemSettings {
+    /// File of the program, in Scheme or compiled
+    pub program: Option<String>,
+    /// The program itself, instead of a file
+    pub text: Option<String>,
+    /// `literals`: fit the real literals of a program that has no (params ...)
+    pub params: Option<Params>,
+    /// File of the table: .csv or .tsv with a header line, .npy, .npz or .nc
+    pub data: Option<String>,
+    /// Columns that the program predicts
+    #[serde(deserialize_with = "names")]
+    #[schemars(with = "Words")]
+    pub target: Vec<String>,
+    /// Minimise the program's own value: it sees whole columns as arrays
+    pub objective: bool,
+    /// Column of groups; an objective program is run for each of them
+    pub group: Option<String>,
+    /// Fields that stand for a missing value
+    #[serde(deserialize_with = "words")]
+    #[schemars(with = "Words")]
+    pub missing: Vec<String>,
+    /// Fit only these parameters; the others stay where they start
+    #[serde(deserialize_with = "some_words")]
+    #[schemars(with = "Option<Words>")]
+    pub only: Option<Vec<String>>,
+    /// File of another fit: start where it ended
+    pub start_from: Option<String>,
+    /// Loss to minimise: mse, or gaussian with sigma, binomial with trials, unless another one is named
+    pub loss: Option<String>,
+    /// Residual beyond which the huber loss is linear
+    pub huber: Option<f64>,
+    /// Degrees of freedom of the student-t loss
+    pub df: Option<f64>,
+    /// Column of weights
+    pub weights: Option<String>,
+    /// Column of standard deviations of the target, for gaussian and student-t
+    pub sigma: Option<String>,
+    /// Column of numbers of trials, for binomial
+    pub trials: Option<String>,
+    /// Rows that are not fitted, only scored: 0.3, tail:0.3, column:test, range:t:10:20, fold:2/5 or rolling:2/5
+    #[serde(deserialize_with = "text_or_number")]
+    #[schemars(with = "Option<TextOrNumber>")]
+    pub holdout: Option<String>,
+}
+
+/// What the parameters of a program are, if it declares none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Params {
+    /// Its real literals.
+    Literals,
+}
+
+/// Where a program comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source<'a> {
+    /// A file that somebody else reads.
+    File(&'a str),
+    /// Its text.
+    Text(&'a str),
+}
+
+/// What a request names and somebody else has read.
+#[derive(Debug)]
+pub struct Inputs<'a> {
+    /// The program, as it was written.
+    pub program: Program,
+    /// The table.
+    pub table: &'a Table,
+    /// The fit to start from.
+    pub start_from: Option<&'a FitRecord>,
+    /// How the program is run, of [`RunSettings::options`](super::RunSettings::options).
+    pub run: RunOptions,
+}
+
+impl ProblemSettings {
+    /// Refuses settings that do not go together.
+    pub fn check(&self) -> Result<(), Report> {
+        let help = "name a file, or give the text";
+        apart("text", self.text.is_some(), "program", self.program.is_some(), help)?;
+        if self.target.is_empty() && !self.objective {
+            let help =
+                "name the column that the program predicts, or minimise the program's own value with ‹objective›";
+            return Err(refusal("a fit needs ‹target›", help));
+        }
+        let help = "an objective is its own loss: let the program compute it from its columns";
+        for (name, given) in [
+            ("loss", self.loss.is_some()),
+            ("huber", self.huber.is_some()),
+            ("df", self.df.is_some()),
+            ("weights", self.weights.is_some()),
+            ("sigma", self.sigma.is_some()),
+            ("trials", self.trials.is_some()),
+        ] {
+            apart(name, given, "objective", self.objective, help)?;
+        }
+        let help = "rows are predicted one by one; (per COLUMN) in (params ...) lets parameters differ by group";
+        needs("group", self.group.is_some(), "objective", self.objective, help)?;
+        self.parsed_holdout()?;
+        self.parsed_loss().map(|_| ())
+    }
+
+    /// Where the program comes from.
+    pub fn source(&self) -> Result<Source<'_>, Report> {
+        match (&self.program, &self.text) {
+            (Some(file), _) => Ok(Source::File(file)),
+            (None, Some(text)) => Ok(Source::Text(text)),
+            (None, None) => Err(refusal("a fit needs ‹program›", "name the file of the program, or give its text")),
+        }
+    }
+
+    /// The file of the table.
+    pub fn data_file(&self) -> Result<&str, Report> {
+        let message = "a fit needs ‹data›";
+        self.data.as_deref().ok_or_else(|| refusal(message, "name the file of the table that is fitted"))
+    }
+
+    /// The loss of a name; a name that is none is a procedure of the program. Without a name, the columns say it.
+    pub(super) fn parsed_loss(&self) -> Result<Loss, Report> {
+        if self.objective {
+            return Ok(Loss::Objective);
+        }
+        let loss = match &self.loss {
+            Some(name) => Loss::named(name).unwrap_or_else(|| Loss::Procedure(name.clone())),
+            None => Loss::meant(self.sigma.is_some(), self.trials.is_some()),
+        };
+        above_zero("huber", self.huber, "2")?;
+        above_zero("df", self.df, "4")?;
+        let given = [
+            ("huber", self.huber.is_some(), matches!(loss, Loss::Huber(_)), "huber"),
+            ("df", self.df.is_some(), matches!(loss, Loss::StudentT(_)), "student-t"),
+            ("sigma", self.sigma.is_some(), loss.uses_sigma(), "gaussian"),
+            ("trials", self.trials.is_some(), loss.uses_trials(), "binomial"),
+        ];
+        if let Some((setting, _, _, owner)) = given.into_iter().find(|(_, given, used, _)| *given && !used) {
+            let message = format!("‹{setting}› does not belong to the {} loss", loss.name());
+            return Err(refusal(message, format!("remove it, or choose the loss that it belongs to: ‹loss {owner}›")));
+        }
+        Ok(match loss {
+            Loss::Huber(usual) => Loss::Huber(self.huber.unwrap_or(usual)),
+            Loss::StudentT(usual) => Loss::StudentT(self.df.unwrap_or(usual)),
+            other => other,
+        })
+    }
+
+    fn parsed_holdout(&self) -> Result<Holdout, Report> {
+        let Some(text) = &self.holdout else { return Ok(Holdout::None) };
+        Holdout::parse(text).ok_or_else(|| {
+            let help = "write a share such as 0.3, tail:0.3, column:NAME, range:NAME:LOW:HIGH, fold:2/5 or rolling:2/5";
+            refusal(format!("‹holdout› must say which rows to hold out, got {text}"), help)
+        })
+    }
+
+    /// Whether NaN in a column of numbers stands for a missing value: data that were never text have no other word.
+    pub fn nan_is_missing(&self) -> bool {
+        self.missing.iter().any(|word| word.eq_ignore_ascii_case("nan"))
+    }
+}
+
+impl FitRequest {
+    /// The problem that the request states.
+    pub fn problem(&self, inputs: Inputs) -> Result<Problem, Report> {
+        self.check()?;
+        let settings = &self.problem;
+        let Inputs { mut program, table, start_from, mut run } = inputs;
+        if settings.params.is_some() {
+            program = literals_of(&program)?;
+        }
+        check_names(&program, &run)?;
+        let mut group_starts = Vec::new();
+        if let Some(fit) = start_from {
+            // What is set counts more than what another fit found.
+            let given: Vec<String> = run.bindings.iter().map(|(name, _)| name.clone()).collect();
+            run.bindings.extend(fit.values().into_iter().filter(|(name, _)| !given.contains(name)));
+            group_starts = fit.group_starts(&Interpreter::shared().names(&program)?.schema);
+            group_starts.retain(|start| !given.contains(&start.parameter));
+        }
+        let options = ProblemOptions {
+            run,
+            holdout: settings.parsed_holdout()?,
+            loss: settings.parsed_loss()?,
+            weights: settings.weights.clone(),
+            sigma: settings.sigma.clone(),
+            trials: settings.trials.clone(),
+            group: settings.group.clone(),
+            only: settings.only.clone(),
+            group_starts,
+        };
+        let problem = Problem::new(program, table, settings.target.clone(), options)?;
+        self.check_axis(&problem, table)?;
+        Ok(problem)
+    }
+
+    /// Refuses a horizontal axis that the program does not read as numbers.
+    fn check_axis(&self, problem: &Problem, table: &Table) -> Result<(), Report> {
+        let Some(x) = &self.outputs.x else { return Ok(()) };
+        let column = crate::binding::find_column(table, x)?;
+        if problem.inputs.contains(x) && column.reals().is_ok() {
+            return Ok(());
+        }
+        let message = format!("{x} cannot be the horizontal axis: it is no number that the program reads");
+        let help = format!("the program reads {}", problem.inputs.join(", "));
+        Err(Report::from(Diagnostic::error(ErrorCode::E0704, message).help(help)))
+    }
+}
+
+/// A name that is set and that the program does not have is a slip: nothing would be set.
+fn check_names(program: &Program, run: &RunOptions) -> Result<(), Report> {
+    let names = Interpreter::shared().names(program)?;
+    if names.mentioned.is_empty() {
+        return Ok(());
+    }
+    let is_known = |name: &String| names.mentioned.contains(name) || names.schema.find(name).is_some();
+    let Some((name, _)) = run.bindings.iter().find(|(name, _)| !is_known(name)) else { return Ok(()) };
+    let parameters: Vec<&str> = names.schema.parameters.iter().map(|p| p.name.as_str()).collect();
+    let help = format!("its parameters are {}", parameters.join(", "));
+    let message = format!("{} does not mention {name}, which ‹set› sets", program.name);
+    Err(Report::from(Diagnostic::error(ErrorCode::E0701, message).help(help)))
+}
+
+/// The program with its literals as parameters.
+fn literals_of(program: &Program) -> Result<Program, Report> {
+    let declared = !Interpreter::shared().names(program)?.schema.is_empty();
+    let found = literals(&program.text);
+    if declared || found.is_empty() {
+        let (message, help) = match declared {
+            true => ("declares its parameters already", "remove ‹params literals›, or (params ...)"),
+            false => ("has no real literals", "write numbers with a point: 2.0 is fitted, 2 is not"),
+        };
+        return Err(Report::from(
+            Diagnostic::error(ErrorCode::E0801, format!("{} {message}", program.name)).help(help),
+        ));
+    }
+    Ok(parametrised(program))
+}
