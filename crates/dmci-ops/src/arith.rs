@@ -163,12 +163,13 @@ impl Fused for Hard {
 #[derive(Debug)]
 pub struct Soft;
 
+// A call is nothing beside the dozens of integer operations behind it, and kernels have hundreds of these.
 impl Fused for Soft {
-    #[inline]
+    #[inline(never)]
     fn fma(a: f64, b: f64, c: f64) -> f64 {
         libm::fma(a, b, c)
     }
-    #[inline]
+    #[inline(never)]
     fn fma_single(a: f32, b: f32, c: f32) -> f32 {
         libm::fmaf(a, b, c)
     }

@@ -151,6 +151,18 @@ impl Kernel {
         layout: Layout,
         scratch: &mut Scratch,
     ) {
+        W::run_kernel(self, out, shape, args, maps, layout, scratch);
+    }
+
+    pub(crate) fn run_words<W: Word>(
+        self,
+        out: &mut [W],
+        shape: Shape,
+        args: [Tensor<'_, W>; 2],
+        maps: &[Arc<[u32]>],
+        layout: Layout,
+        scratch: &mut Scratch,
+    ) {
         if layout.single && size_of::<W>() > size_of::<f32>() && self.computes() {
             return self.run_in_short_words(out, shape, args, layout, scratch);
         }

@@ -81,11 +81,11 @@ pub fn has_whole_vectors() -> bool {
     false
 }
 
-/// Functions whose kernels are used as the processor allows; the bits are the same.
+/// Functions whose kernels are used as the processor allows; the bits are the same. They are long, and so compiled here
+/// and nowhere else: inlined, each crate that evaluates operations would compile all of them again.
 macro_rules! from_kernels {
     ($($(#[$doc:meta])* $name:ident($($x:ident),*);)*) => {$(
         $(#[$doc])*
-        #[inline]
         pub fn $name($($x: f64),*) -> f64 {
             #[cfg(target_arch = "x86_64")]
             {

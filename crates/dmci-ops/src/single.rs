@@ -102,11 +102,15 @@ impl Op {
     /// must be as long as `d`.
     #[inline]
     pub fn eval_lanes_in(self, is_single: bool, d: &mut [u64], args: [&[u64]; MAX_ARITY]) {
-        if is_single && self.has_single_kernel() {
+        if is_single { self.eval_single_lanes(d, args) } else { self.eval_lanes(d, args) }
+    }
+
+    fn eval_single_lanes(self, d: &mut [u64], args: [&[u64]; MAX_ARITY]) {
+        if self.has_single_kernel() {
             return self.single_lanes(d, args);
         }
         self.eval_lanes(d, args);
-        if is_single && self.result() == Type::Real {
+        if self.result() == Type::Real {
             round_lanes(d);
         }
     }

@@ -70,6 +70,12 @@ impl Op {
             }
             return;
         }
+        self.eval_plain(d, args);
+    }
+
+    /// One lane after the other.
+    #[inline(never)]
+    fn eval_plain(self, d: &mut [u64], args: [&[u64]; MAX_ARITY]) {
         self.lanes_with::<Plain>(d, args);
     }
 

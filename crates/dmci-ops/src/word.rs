@@ -1,9 +1,12 @@
 //! The words that rows of lanes are made of: 64 bits, or 32 bits where all reals are of single precision.
 
+use crate::kernel::{Kernel, Layout, Tensor};
 use crate::linalg::{Number, Scratch};
 use crate::op::{MAX_ARITY, Op};
 #[cfg(target_arch = "x86_64")]
 use crate::real::has_wide_fma;
+use crate::shape::Shape;
+use std::sync::Arc;
 
 /// Any bits must be a number, as they are with these.
 mod sealed {
@@ -47,6 +50,33 @@ pub trait Word: sealed::Sealed + Copy + Default + PartialEq + Into<u64> + 'stati
     /// The values of an operation on many lanes at once, in double or in single precision; short words are always in
     /// single precision. Operands beyond the arity are ignored but must be as long as `d`.
     fn eval_lanes(op: Op, is_single: bool, d: &mut [Self], args: [&[Self]; MAX_ARITY]);
+
+    /// [`Kernel::run`] for these words. It is no generic function, so that kernels are compiled once, in this crate.
+    fn run_kernel(
+        kernel: Kernel,
+        out: &mut [Self],
+        shape: Shape,
+        args: [Tensor<'_, Self>; 2],
+        maps: &[Arc<[u32]>],
+        layout: Layout,
+        scratch: &mut Scratch,
+    );
+}
+
+macro_rules! run_kernel {
+    () => {
+        fn run_kernel(
+            kernel: Kernel,
+            out: &mut [Self],
+            shape: Shape,
+            args: [Tensor<'_, Self>; 2],
+            maps: &[Arc<[u32]>],
+            layout: Layout,
+            scratch: &mut Scratch,
+        ) {
+            kernel.run_words(out, shape, args, maps, layout, scratch);
+        }
+    };
 }
 
 impl Word for u64 {
@@ -85,6 +115,8 @@ impl Word for u64 {
     fn eval_lanes(op: Op, is_single: bool, d: &mut [u64], args: [&[u64]; MAX_ARITY]) {
         op.eval_lanes_in(is_single, d, args);
     }
+
+    run_kernel!();
 }
 
 impl Word for u32 {
@@ -123,6 +155,8 @@ impl Word for u32 {
     fn eval_lanes(op: Op, _: bool, d: &mut [u32], args: [&[u32]; MAX_ARITY]) {
         op.eval_short_lanes(d, args);
     }
+
+    run_kernel!();
 }
 
 /// Reals rounded to single precision, in 32 bits.
