@@ -4,7 +4,7 @@ use crate::data::{bindings, to_datum};
 use crate::errors::{of_report, spelled};
 use dmci::ErrorCode;
 use dmci::{Bindings, Cancel, Column, Datum, Diagnostic, Program, Report};
-use dmci_fit::{Fit, FitOptions, FitRecord, FitRequest, Inputs, Problem, Progress, Table, TableColumn};
+use dmci_fit::{Fit, FitOptions, FitRecord, FitRequest, FormulaProgram, FormulaSettings, Inputs, Problem, Progress, Table, TableColumn};
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -172,12 +172,19 @@ pub fn start_request(
     let read = || {
         let request = FitRequest::from_json(settings)?;
         request.check()?;
-        request.problem.source()?;
-        let table = Table::from_bytes_of(request.problem.data_file()?, bytes, &request.problem.missing, None)?;
-        Ok((request, table))
+        if request.problem.formula.is_none() {
+            request.problem.source()?;
+        }
+        let mut table = Table::from_bytes_of(request.problem.data_file()?, bytes, &request.problem.missing, None)?;
+        let (request, formula) = request.with_formula(&mut table)?;
+        let written = request.problem.text.clone().unwrap_or_default();
+        let program = match formula {
+            Some(_) => Program::named("<formula>", &written),
+            None => Program::named(&program.0, &program.1),
+        };
+        Ok((request, table, program))
     };
-    let (request, table) = read().map_err(|report: Report| of_report(py, &report))?;
-    let program = Program::named(&program.0, &program.1);
+    let (request, table, program) = read().map_err(|report: Report| of_report(py, &report))?;
     begin(py, request, Given { program, table, start_from, bindings: Vec::new() }, evaluator, callback)
 }
 
@@ -188,6 +195,30 @@ pub fn read_request(py: Python<'_>, file: &str, text: &str, folder: &str) -> PyR
     let request = FitRequest::map_of(file, text).and_then(FitRequest::from_map);
     let request = request.map_err(|report| of_report(py, &report))?;
     Ok(request.in_folder(folder).to_json().to_string())
+}
+
+/// The program that a formula stands for beside these columns, and the column that it names as its target.
+#[pyfunction]
+#[pyo3(signature = (text, columns, start=None, ranges=None, param=Vec::new()))]
+pub fn formula(
+    py: Python<'_>,
+    text: &str,
+    columns: Vec<String>,
+    start: Option<String>,
+    ranges: Option<String>,
+    param: Vec<String>,
+) -> PyResult<(String, Option<String>)> {
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let settings = FormulaSettings { start: start.as_deref(), ranges: ranges.as_deref(), param: &param };
+    let formula = FormulaProgram::new(text, &columns, &settings).map_err(|report| of_report(py, &report))?;
+    let target = formula.target_column().map_err(|report| of_report(py, &report))?;
+    Ok((formula.text, target))
+}
+
+/// Refuses a formula, or Python, where a program is expected.
+#[pyfunction]
+pub fn check_notation(py: Python<'_>, name: &str, text: &str) -> PyResult<()> {
+    dmci_fit::check_notation(&Program::named(name, text)).map_err(|report| of_report(py, &report))
 }
 
 /// The names of all settings of a request.
@@ -245,6 +276,11 @@ fn observe(state: &State, progress: &Progress, callback: Option<&Py<PyAny>>) -> 
 
 #[pymethods]
 impl Fitting {
+    /// The name and the text of the program, as it was written.
+    fn program(&self) -> (String, String) {
+        (self.work.program.name.to_string(), self.work.program.text.to_string())
+    }
+
     /// Waits until the fit has ended, for so many seconds at most; whether it has. Signals are heeded.
     fn wait(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<bool> {
         let limit = seconds.map_or(Duration::MAX, |s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX));

@@ -36,6 +36,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fit::start_request, module)?)?;
     module.add_function(wrap_pyfunction!(fit::read_request, module)?)?;
     module.add_function(wrap_pyfunction!(fit::setting_names, module)?)?;
+    module.add_function(wrap_pyfunction!(fit::formula, module)?)?;
+    module.add_function(wrap_pyfunction!(fit::check_notation, module)?)?;
     #[cfg(feature = "sample")]
     module.add_function(wrap_pyfunction!(sample::draw, module)?)?;
     Ok(())

@@ -242,3 +242,23 @@ def test_the_lock_of_the_interpreter_is_released():
         rows = m.bind({"x": np.linspace(0.0, 1.0, 2 * len(rows))})
     else:
         pytest.fail(f"this thread stood still for {longest} of {took} s")
+
+
+def test_formulas_are_models() -> None:
+    t = np.linspace(0.5, 6.0, 40)
+    data = {"t": t, "y": 19.0 * (1 - np.exp(-0.5 * t))}
+    model = dmci.Model.formula("y ~ A*(1 - exp(-k*t))", data, start={"A": 10.0}, where="k > 0")
+    assert model.target == "y"
+    fit = model.fit(data)
+    np.testing.assert_allclose(fit.theta, [19.0, 0.5], rtol=1e-6)
+    with pytest.raises(dmci.Error, match="did you mean time_days"):
+        dmci.Model.formula("a*time_dayz", inputs=["time_days"])
+    with pytest.raises(dmci.Error, match="infix notation"):
+        dmci.Model("A*(1-exp(-k*t))")
+
+
+def test_a_request_may_have_a_formula(tmp_path: Path) -> None:
+    table = tmp_path / "rows.csv"
+    table.write_text("x,y\n1,1\n2,4.1\n3,8.9\n4,16.2\n")
+    fit = dmci.fit({"formula": "log(y) ~ a + b*log(x)", "data": str(table)})
+    assert abs(fit["b"].value - 2.0) < 0.05

@@ -5,7 +5,9 @@ use crate::eval::{Prepared, check_settings, number_names, present, rows_without,
 use crate::options::Clock;
 use crate::source::Source;
 use crate::{files, options, output};
-use dmci::{Batch, Column, Datum, Diagnostic, Interpreter, Model, ModelOptions, Names, Report, RunOptions, Want};
+use dmci::{
+    Batch, Column, Datum, Diagnostic, ErrorCode, Interpreter, Model, ModelOptions, Names, Report, RunOptions, Want,
+};
 use dmci_emit::{Language, Signature};
 use dmci_fit::{Table, TableColumn};
 
@@ -18,10 +20,13 @@ pub fn emit(args: &Emit) -> u8 {
 }
 
 fn run(args: &Emit) -> Result<(), Report> {
-    let language = Language::named(&args.to)?;
     if let Some(path) = &args.out {
         files::check_place(path, "--out")?;
     }
+    if args.to == "infix" {
+        return infix(args);
+    }
+    let language = Language::named(&args.to)?;
     let mut run = options::run_options(&args.options)?;
     let program = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
     let names = Interpreter::shared().names(&program)?;
@@ -58,14 +63,30 @@ fn run(args: &Emit) -> Result<(), Report> {
     {
         return Err(with_outputs(failure.clone()));
     }
-    let source = dmci_emit::emit(&model, &signature, language)?;
+    write(args, &dmci_emit::emit(&model, &signature, language)?)
+}
+
+fn write(args: &Emit, source: &str) -> Result<(), Report> {
     match &args.out {
         Some(path) => files::write(path, source.as_bytes(), "--out"),
         None => {
-            output::print(&source);
+            output::print(source);
             Ok(())
         }
     }
+}
+
+/// The formula of a program, which is read from its text: nothing runs.
+fn infix(args: &Emit) -> Result<(), Report> {
+    let program = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
+    Interpreter::shared().names(&program)?;
+    let Some(formula) = dmci_formula::from_scheme(&program.text) else {
+        let message = format!("{} cannot be written as one formula", program.name);
+        let help =
+            "formulas have arithmetic, functions, comparisons, if and let; --to latex or --to sympy record the program";
+        return Err(Report::from(Diagnostic::error(ErrorCode::E0720, message).help(help)));
+    };
+    write(args, &format!("{}\n", formula.to_infix()))
 }
 
 /// Says what a program that gives several numbers needs.

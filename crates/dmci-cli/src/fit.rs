@@ -39,7 +39,7 @@ fn run(args: &Arguments) -> Result<u8, Report> {
     check_files(&request)?;
     let run = options::options_of(&request.run)?;
     let loaded = Loaded::read(&request)?;
-    let problem = loaded.problem(&request, run.clone())?;
+    let problem = loaded.problem(run.clone())?;
     options::stop_on_interrupt(&run.cancel);
     let mut keeper = Keeper::new(request.outputs.checkpoint.as_deref().map(Path::new));
     if request.outputs.resume {
@@ -55,7 +55,10 @@ fn run(args: &Arguments) -> Result<u8, Report> {
     meter.clear();
     let mut fit = result?;
     fit.warnings = fit.warnings.spelled(Spelling::Flag);
-    let record = FitRecord::new(&problem, &fit_options, &fit);
+    let mut record = FitRecord::new(&problem, &fit_options, &fit);
+    let original = loaded.formula.as_ref().and_then(|formula| formula.original.as_ref());
+    let original = original.map(|scale| (&scale.name, scale.score(&problem.training().indices, &fit.predictions)));
+    record.original_scale = original.as_ref().map(|(_, score)| score.into());
     let picture = dmci_fit::picture(&problem, &fit, request.outputs.x.as_deref())?;
     if args.json {
         output::print_json(&record.to_json());
@@ -63,7 +66,9 @@ fn run(args: &Arguments) -> Result<u8, Report> {
         if !args.quiet {
             // An objective that says nothing about a target leaves nothing to draw.
             let chart = if picture.points.is_empty() { String::new() } else { format!("\n{}", chart(&picture)) };
-            output::print(&format!("{}{chart}", table::table(&problem, &fit)));
+            let names = loaded.formula.as_ref().map_or(String::new(), table::names);
+            let scale = original.map_or(String::new(), |(name, score)| table::original_scale(name, &score));
+            output::print(&format!("{names}{}{scale}{chart}", table::table(&problem, &fit)));
         }
         if !fit.warnings.diagnostics.is_empty() {
             output::print_report(&fit.warnings);

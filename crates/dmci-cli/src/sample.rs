@@ -28,7 +28,7 @@ fn run(args: &Arguments) -> Result<u8, Report> {
         files::check_place(path, "--out")?;
     }
     let run = options::options_of(&request.run)?;
-    let problem = Loaded::read(&request)?.problem(&request, run.clone())?;
+    let problem = Loaded::read(&request)?.problem(run.clone())?;
     options::stop_on_interrupt(&run.cancel);
     let samples = draw(&problem, &settings, &|_| !run.cancel.is_cancelled())?;
     if samples.chains.iter().all(Vec::is_empty) {

@@ -23,6 +23,7 @@ mod ending;
 mod evaluate;
 mod explore;
 mod fit;
+mod formula;
 mod frequency;
 mod groups;
 mod layout;
@@ -60,6 +61,7 @@ pub use choice::{Choice, Method, Stage};
 pub use dmci_table::{Format, Holdout, Table, TableColumn, write_npz};
 pub use explore::SEARCH_WORK;
 pub use fit::{FitOptions, Progress, fit};
+pub use formula::{FormulaProgram, FormulaSettings, OriginalScale, check_notation};
 pub use layout::{Block, Layout};
 pub use loss::{Loss, Noise};
 pub use member::{Budget, Member};
@@ -76,7 +78,8 @@ pub use record::{
     ProgramRecord, Real, RestartRecord, SCHEMA, ScoreRecord, UncertaintyRecord,
 };
 pub use request::{
-    FitRequest, Inputs, OutputFile, OutputSettings, Params, ProblemSettings, RunSettings, SearchSettings, Source,
+    FitRequest, FormulaNames, Inputs, OutputFile, OutputSettings, Params, ProblemSettings, RunSettings, SearchSettings,
+    Source,
 };
 pub use resample::{Bootstrap, Intervals, LEAST_SAMPLES, bootstrap, profile};
 pub use result::{Fit, Fitted, Number, RestartResult, with_starts};

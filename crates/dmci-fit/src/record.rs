@@ -47,6 +47,9 @@ pub struct FitRecord {
     pub uncertainty: Option<UncertaintyRecord>,
     /// The score of the rows held out.
     pub held_out: Option<ScoreRecord>,
+    /// The score of the fitted rows on the scale that the target was measured on, if a formula transforms it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub original_scale: Option<ScoreRecord>,
     /// The restart that gave the result.
     pub best: usize,
     /// Its rounds.
@@ -380,6 +383,7 @@ impl FitRecord {
             criteria: fit.criteria.as_ref().map(Into::into),
             uncertainty: fit.uncertainty.as_ref().map(|u| uncertainty(problem, fit, u)),
             held_out: fit.held_out.as_ref().map(Into::into),
+            original_scale: None,
             best: fit.best,
             epochs: best.epochs,
             evaluations: fit.evaluations(),

@@ -20,7 +20,8 @@ mod run;
 mod search;
 
 pub use outputs::{OutputFile, OutputSettings};
-pub use problem::{Inputs, Params, ProblemSettings, Source};
+pub use problem::{FormulaNames, Inputs, Params, ProblemSettings, Source};
+pub(crate) use refuse::refusal;
 pub use run::RunSettings;
 pub use search::SearchSettings;
 

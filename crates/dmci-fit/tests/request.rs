@@ -23,6 +23,10 @@ fn every_setting() -> FitRequest {
         problem: ProblemSettings {
             program: some("model.scm"),
             text: some("(params (a free 1.0)) a"),
+            formula: some("y ~ a*x"),
+            starts: some("a=2"),
+            ranges: some("a > 0"),
+            param: vec!["tme".into()],
             params: Some(Params::Literals),
             data: some("rows.csv"),
             target: vec!["u".into(), "v, w".into()],
@@ -232,6 +236,7 @@ fn every_field() -> FitRecord {
             directions: vec![DirectionRecord { flat: true, moves: BTreeMap::from([("a".into(), Real(1.0))]) }],
         }),
         held_out: Some(ScoreRecord { loss: Real(15.0), rmse: Real(16.0), r2: Some(Real(-17.0)) }),
+        original_scale: Some(ScoreRecord { loss: Real(15.5), rmse: Real(16.5), r2: Some(Real(-17.5)) }),
         best: 18,
         epochs: 19,
         evaluations: 20,

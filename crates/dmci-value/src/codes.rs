@@ -51,6 +51,8 @@ table! {
     E0110: "nested too deeply",
     E0111: "unknown # syntax",
     E0112: "quote or datum comment without a datum",
+    E0113: "malformed formula",
+    E0114: "formula where a program is expected",
     E0201: "malformed form",
     E0202: "duplicate name",
     E0203: "no syntax-rules pattern matches",

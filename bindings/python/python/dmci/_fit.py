@@ -490,6 +490,9 @@ def fit(
     )
     from ._model import Model
 
+    if "formula" in found:
+        name, text = native.program()
+        program = Program(text, name)
     model = Model(program.parametrised() if found.get("params") == "literals" else program)
     targets = found.get("target") or [None]
     return finish(FitHandle(model, native, targets if isinstance(targets, str) else targets[0], None), progress)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._data import columns_of, is_single
+from ._data import column_names, columns_of, is_single
 from ._errors import Diagnostic, diagnostics_of
 from ._fit import Fit, FitHandle, Progress, finish, start_fit
 from ._objective import Objective
@@ -76,6 +76,7 @@ class Model:
         **settings: Any,
     ) -> None:
         self.program = Program.of(program)
+        _native.check_notation(self.program.name, self.program.text)
         self.target = target
         self.outputs = outputs
         self.dtype = np.dtype(dtype)
@@ -123,6 +124,38 @@ class Model:
         self._widths: Dict[str, Tuple[int, ...]] = {}
         #: How many numbers the parameters hold.
         self.size: int = self._native.numbers
+
+    @classmethod
+    def formula(
+        cls,
+        formula: str,
+        data: Any = None,
+        *,
+        inputs: Optional[Sequence[str]] = None,
+        start: Optional[Mapping[str, float]] = None,
+        where: Optional[str] = None,
+        param: Sequence[str] = (),
+        **settings: Any,
+    ) -> "Model":
+        """The model of a formula in infix notation.
+
+        >>> m = Model.formula("A*(1 - exp(-k*t))", inputs=["t"], start={"A": 20.0, "k": 0.5}, where="k > 0")
+        >>> m.program.text
+        '(params (A free 20.0) (k positive 0.5))\\n(* A (- 1 (exp (* (- k) t))))'
+
+        Names that are columns of ``data`` (or ``inputs``) are inputs, all others parameters. ``y ~ a*x`` names the
+        target. A name that resembles a column is refused unless ``param`` has it.
+        """
+        if (data is None) == (inputs is None):
+            raise ValueError("give data or inputs: they say which names of the formula are columns")
+        columns = list(inputs) if inputs is not None else column_names(data)
+        target = settings.get("target")
+        known = [name for name in columns if name != target]
+        begin = ", ".join(f"{name}={float(value)!r}" for name, value in start.items()) if start else None
+        text, named = _native.formula(formula, known, begin, where, list(param))
+        if named is not None:
+            settings["target"] = named
+        return cls(Program(text, "<formula>"), **settings)
 
     def _parameters(self, params: Union[None, Sequence[str], Mapping[str, Any]]) -> List[Parameter]:
         declared = {p.name: p for p in self.program.parameters}

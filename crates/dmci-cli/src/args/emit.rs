@@ -10,7 +10,7 @@ Examples:
   dmci emit model.scm --to numpy --set x=1.5
   dmci emit -e '(if (< x a) (* b x) (* b a))' --to latex --wrt a,b --set a=1.0 --set b=2.0 --set x=0.5
 
-Languages: c (C99), numpy (or cupy), jax, torch, sympy, latex. The source takes parameters and inputs as
+Languages: c (C99), numpy (or cupy), jax, torch, sympy, latex, infix (the formula of a program that is one). The source takes parameters and inputs as
 arguments and gives the value and, except for latex, the gradient. It holds every path that the rows of
 --data, or the one row of --set, take: both arms of joined decisions, loops as loops. Numbers that take
 another path give NaN and a flag. Parameters are those of --wrt, or of (params ...); the inputs are the
@@ -22,7 +22,7 @@ With --f32 the source rounds every operation to single precision; sympy and late
 pub struct Emit {
     #[command(flatten)]
     pub program: ProgramArgs,
-    /// The language: c, numpy, jax, torch, sympy or latex
+    /// The language: c, numpy, jax, torch, sympy, latex or infix
     #[arg(long, value_name = "LANGUAGE")]
     pub to: String,
     #[command(flatten)]

@@ -8,6 +8,8 @@ use serde::Serialize;
 /// Examples, and what a program must be.
 pub const FIT_EXAMPLES: &str = "\
 Examples:
+  dmci fit --formula 'A*(1 - exp(-k*t))' --data rows.csv --target y
+  dmci fit --formula 'log(y) ~ a - k*t' --where 'k > 0' --start 'k=0.5' --data rows.csv
   dmci fit model.scm --data rows.csv --target y
   dmci fit model.scm --data rows.csv --target y --plot fit.svg --out fit.json
   dmci fit model.scm --data rows.csv --target y --restarts 20 --seed 1 --holdout 0.3
@@ -18,6 +20,9 @@ Examples:
   dmci fit -e '(* 2.0 (exp (* -0.1 t)))' --params literals --data rows.csv --target y --write new.scm
   dmci fit model.scm --data rows.csv --target y --print-request=toml > fit.toml
   dmci fit --request fit.toml --restarts 50
+
+A formula is infix: + - * / ^ (or **), comparisons, if(c, a, b), exp, log, sqrt, sin, max and so on. Names
+that are no columns are parameters; --write shows the program that it stands for.
 
 The program predicts one row. Columns bind the names that it uses and does not define, and
 (params (name kind start option ...) ...) declares what is fitted. Kinds are free, positive, unit
@@ -82,6 +87,20 @@ pub struct FitProgram {
     #[arg(short, long = "eval", value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(rename = "text")]
     pub expression: Option<String>,
+    /// A formula instead of a program: 'A*(1 - exp(-k*t))' or 'y ~ A*(1 - exp(-k*t))'
+    #[arg(long, value_name = "FORMULA", allow_hyphen_values = true)]
+    pub formula: Option<String>,
+    /// Where the parameters of a formula start [default: 1, or the middle of their range]
+    #[arg(long = "start", alias = "starts", value_name = "'A=20, k=0.5'", allow_hyphen_values = true)]
+    pub starts: Option<String>,
+    /// Between which numbers the parameters of a formula lie
+    #[arg(long = "where", value_name = "'A > 0, 0 < p < 1'", allow_hyphen_values = true)]
+    #[serde(rename = "where")]
+    pub ranges: Option<String>,
+    /// A name in a formula that is a parameter although it resembles a column
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub param: Vec<String>,
 }
 
 /// What is written.

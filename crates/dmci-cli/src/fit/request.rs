@@ -4,7 +4,7 @@ use crate::args::fit::Fit as Arguments;
 use crate::source::{Source, load_program};
 use crate::{files, options};
 use dmci::{Program, Report};
-use dmci_fit::{FitRecord, FitRequest, Inputs, Problem, Source as ProgramSource, Table};
+use dmci_fit::{FitRecord, FitRequest, FormulaNames, Inputs, Problem, Source as ProgramSource, Table};
 use serde_json::{Map, Value as Json};
 use std::path::Path;
 
@@ -20,9 +20,10 @@ pub fn with_options(file: Option<FitRequest>, given: Map<String, Json>, set: &[S
         Some(Json::Object(settings)) => settings,
         _ => Map::new(),
     };
-    // A program takes the place of a text, and a text that of a program.
-    if given.contains_key("program") || given.contains_key("text") {
-        settings.retain(|name, _| name != "program" && name != "text");
+    // Whichever says what is fitted takes the place of what the file says.
+    let sources = ["program", "text", "formula"];
+    if sources.iter().any(|name| given.contains_key(*name)) {
+        settings.retain(|name, _| !sources.contains(&name.as_str()));
     }
     settings.extend(given);
     let mut request = FitRequest::from_map(settings)?;
@@ -46,6 +47,10 @@ fn read_request(file: &str) -> Result<FitRequest, Report> {
 pub struct Loaded {
     /// The program, as it was written.
     pub program: Program,
+    /// What the names of a formula are.
+    pub formula: Option<FormulaNames>,
+    /// The request, with a program in the place of a formula.
+    request: FitRequest,
     table: Table,
     start_from: Option<FitRecord>,
 }
@@ -54,21 +59,29 @@ impl Loaded {
     /// Reads the files of a request.
     pub fn read(request: &FitRequest) -> Result<Loaded, Report> {
         let settings = &request.problem;
-        let program = match settings.source()? {
-            ProgramSource::File(file) => load_program(Path::new(file))?,
-            ProgramSource::Text(text) => Source::of(None, Some(text))?,
-        };
+        let mut program = None;
+        if settings.formula.is_none() {
+            program = Some(match settings.source()? {
+                ProgramSource::File(file) => load_program(Path::new(file))?.program(),
+                ProgramSource::Text(text) => Source::of(None, Some(text))?.program(),
+            });
+        }
         let start_from = settings.start_from.as_deref().map(|file| read_fit(Path::new(file)));
+        let mut table = files::read_table(Path::new(settings.data_file()?), &settings.missing)?;
+        let (request, formula) = request.with_formula(&mut table)?;
+        let written = || Program::named("<formula>", request.problem.text.as_deref().unwrap_or_default());
         Ok(Loaded {
-            program: program.program(),
-            table: files::read_table(Path::new(settings.data_file()?), &settings.missing)?,
+            program: program.unwrap_or_else(written),
+            formula,
+            table,
             start_from: start_from.transpose()?,
+            request,
         })
     }
 
-    /// The problem of a request.
-    pub fn problem(&self, request: &FitRequest, run: dmci::RunOptions) -> Result<Problem, Report> {
-        let Loaded { program, table, start_from } = self;
+    /// The problem of the request.
+    pub fn problem(&self, run: dmci::RunOptions) -> Result<Problem, Report> {
+        let Loaded { program, table, start_from, request, .. } = self;
         request.problem(Inputs { program: program.clone(), table, start_from: start_from.as_ref(), run })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::progress::time;
 use dmci::ParameterKind;
-use dmci_fit::{Fit, Intervals, Loss, Optimizer, Outcome, Problem, Score, Stop, Verdict};
+use dmci_fit::{Fit, FormulaNames, Intervals, Loss, Optimizer, Outcome, Problem, Score, Stop, Verdict};
 use dmci_plot::digits;
 
 /// Numbers of a table beyond which it is cut.
@@ -66,6 +66,17 @@ pub fn table(problem: &Problem, fit: &Fit) -> String {
         text += &advice(problem, fit);
     }
     text
+}
+
+/// What the names of a formula were taken for.
+pub fn names(formula: &FormulaNames) -> String {
+    let list = |names: &[String]| if names.is_empty() { "none".to_string() } else { names.join(", ") };
+    format!("columns: {}; parameters: {}\n\n", list(&formula.columns), list(&formula.parameters))
+}
+
+/// The score on the scale that a transformed target was measured on.
+pub fn original_scale(name: &str, score: &Score) -> String {
+    format!("on the scale of {name}{}\n", scores(score).replacen(',', ":", 1))
 }
 
 fn rows(count: usize) -> String {

@@ -3,6 +3,7 @@
 use super::FitRequest;
 use super::read::{TextOrNumber, Words, names, some_words, text_or_number, words};
 use super::refuse::{above_zero, apart, needs, refusal};
+use crate::formula::{FormulaProgram, FormulaSettings, OriginalScale, check_notation};
 use crate::literals::{literals, parametrised};
 use crate::loss::Loss;
 use crate::problem::{Problem, ProblemOptions};
@@ -20,6 +21,17 @@ pub struct ProblemSettings {
     pub program: Option<String>,
     /// The program itself, instead of a file
     pub text: Option<String>,
+    /// A formula in infix notation, instead of a program; names that are no columns are parameters
+    pub formula: Option<String>,
+    /// Where the parameters of a formula start: A=20, k=0.5
+    pub starts: Option<String>,
+    /// Between which numbers the parameters of a formula lie: A > 0, 0 < p < 1
+    #[serde(rename = "where")]
+    pub ranges: Option<String>,
+    /// Names in a formula that are parameters although they resemble columns
+    #[serde(deserialize_with = "words")]
+    #[schemars(with = "Words")]
+    pub param: Vec<String>,
     /// `literals`: fit the real literals of a program that has no (params ...)
     pub params: Option<Params>,
     /// File of the table: .csv or .tsv with a header line, .npy, .npz or .nc
@@ -90,12 +102,37 @@ pub struct Inputs<'a> {
     pub run: RunOptions,
 }
 
+/// What the names in a formula are.
+#[derive(Clone, Debug)]
+pub struct FormulaNames {
+    /// Columns that it reads.
+    pub columns: Vec<String>,
+    /// Parameters.
+    pub parameters: Vec<String>,
+    /// The scale of the target, if the formula transforms it.
+    pub original: Option<OriginalScale>,
+}
+
 impl ProblemSettings {
     /// Refuses settings that do not go together.
     pub fn check(&self) -> Result<(), Report> {
         let help = "name a file, or give the text";
         apart("text", self.text.is_some(), "program", self.program.is_some(), help)?;
-        if self.target.is_empty() && !self.objective {
+        let help = "give a formula, or a program";
+        apart("formula", self.formula.is_some(), "program", self.program.is_some(), help)?;
+        apart("formula", self.formula.is_some(), "text", self.text.is_some(), help)?;
+        let help = "a formula predicts one row";
+        apart("formula", self.formula.is_some(), "objective", self.objective, help)?;
+        let help = "a program declares its parameters in (params ...)";
+        for (name, given) in
+            [("starts", self.starts.is_some()), ("where", self.ranges.is_some()), ("param", !self.param.is_empty())]
+        {
+            needs(name, given, "formula", self.formula.is_some(), help)?;
+        }
+        let names_target = self.formula.as_ref().is_some_and(|formula| formula.contains('~'));
+        let help = "name it once: TARGET ~ FORMULA, or ‹target›";
+        apart("target", !self.target.is_empty(), "formula TARGET ~ ...", names_target, help)?;
+        if self.target.is_empty() && !self.objective && !names_target {
             let help =
                 "name the column that the program predicts, or minimise the program's own value with ‹objective›";
             return Err(refusal("a fit needs ‹target›", help));
@@ -122,7 +159,10 @@ impl ProblemSettings {
         match (&self.program, &self.text) {
             (Some(file), _) => Ok(Source::File(file)),
             (None, Some(text)) => Ok(Source::Text(text)),
-            (None, None) => Err(refusal("a fit needs ‹program›", "name the file of the program, or give its text")),
+            (None, None) => {
+                let help = "name the file of the program, or give its text or a ‹formula›";
+                Err(refusal("a fit needs ‹program›", help))
+            }
         }
     }
 
@@ -175,14 +215,39 @@ impl ProblemSettings {
 }
 
 impl FitRequest {
+    /// The request with its formula, if it has one, written as a program: names are columns of this table or parameters.
+    /// A target that the formula computes becomes a column of the table.
+    pub fn with_formula(&self, table: &mut Table) -> Result<(FitRequest, Option<FormulaNames>), Report> {
+        self.check()?;
+        let mut request = self.clone();
+        let problem = &mut request.problem;
+        let Some(formula) = problem.formula.take() else { return Ok((request, None)) };
+        let (start, ranges, param) = (problem.starts.take(), problem.ranges.take(), std::mem::take(&mut problem.param));
+        let settings = FormulaSettings { start: start.as_deref(), ranges: ranges.as_deref(), param: &param };
+        let columns: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
+        let columns: Vec<&str> = columns.into_iter().filter(|c| !problem.target.iter().any(|t| t == c)).collect();
+        let read = FormulaProgram::new(&formula, &columns, &settings)?;
+        let mut original = None;
+        if let Some((target, scale)) = read.target(table)? {
+            problem.target = vec![target];
+            original = scale;
+        }
+        problem.text = Some(read.text);
+        Ok((request, Some(FormulaNames { columns: read.columns, parameters: read.parameters, original })))
+    }
+
     /// The problem that the request states.
     pub fn problem(&self, inputs: Inputs) -> Result<Problem, Report> {
         self.check()?;
         let settings = &self.problem;
+        if settings.formula.is_some() {
+            return Err(refusal("‹formula› stands beside a program", "fit the formula, or the program"));
+        }
         let Inputs { mut program, table, start_from, mut run } = inputs;
         if settings.params.is_some() {
             program = literals_of(&program)?;
         }
+        check_notation(&program)?;
         check_names(&program, &run)?;
         let mut group_starts = Vec::new();
         if let Some(fit) = start_from {
