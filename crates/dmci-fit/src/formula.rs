@@ -227,7 +227,7 @@ fn report(setting: &str, text: &str, error: &FormulaError) -> Report {
     let mut sources = Sources::default();
     let source = sources.add(setting, text, Origin::User);
     let span = Span::new(source, error.at.start, error.at.end);
-    let diagnostic = Diagnostic::error(ErrorCode::E0113, &*error.message).at(span).help(&*error.help);
+    let diagnostic = Diagnostic::error(ErrorCode::E0820, &*error.message).at(span).help(&*error.help);
     Report::new(vec![*diagnostic], sources)
 }
 
@@ -238,5 +238,5 @@ pub fn check_notation(program: &Program) -> Result<(), Report> {
     }
     let message = format!("{} is written in infix notation, and a program is written in Scheme", program.name);
     let help = "give a formula with ‹formula›, or write it in Scheme: a*x + b is (+ (* a x) b)";
-    Err(Report::from(Diagnostic::error(ErrorCode::E0114, message).help(help)))
+    Err(Report::from(Diagnostic::error(ErrorCode::E0821, message).help(help)))
 }
