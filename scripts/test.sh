@@ -53,10 +53,11 @@ section() {
 setup() { if [ $long = yes ]; then scripts/setup.sh --peers; else scripts/setup.sh; fi; }
 
 # The sampler comes with a library that takes minutes to compile.
-tests() { cargo test --workspace --exclude dmci-sample --no-fail-fast 2>&1 | tee "$log"; }
+tests() { cargo test --workspace --exclude dmci-sample --features dmci-cli/journal --no-fail-fast 2>&1 | tee "$log"; }
 # Tests whose time goes into experiments, generated programs and statistics are left to the whole command.
 fast_tests() {
-  cargo test --workspace --exclude dmci-sample --exclude dmci-fuzz --exclude dmci-repro --no-fail-fast -- \
+  cargo test --workspace --exclude dmci-sample --exclude dmci-fuzz --exclude dmci-repro \
+    --features dmci-cli/journal --no-fail-fast -- \
     --skip results_are_written_checked_and_drawn --skip the_results_of_this_repository_are_right \
     --skip intervals_of_least_squares_cover_the_truth --skip intervals_of_likelihoods_cover_the_truth 2>&1 | tee "$log"
 }
@@ -74,7 +75,7 @@ else
 fi
 
 section "formatting" cargo fmt --all --check
-section "lints" cargo clippy --workspace --exclude dmci-sample --all-targets --quiet -- -D warnings
+section "lints" cargo clippy --workspace --exclude dmci-sample --features dmci-cli/journal --all-targets --quiet -- -D warnings
 if [ $fast = yes ]; then
   section "tests and documentation examples" fast_tests
   summary

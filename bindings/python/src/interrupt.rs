@@ -14,6 +14,22 @@ const STACK: usize = 16 << 20;
 /// The result of work that heeds `cancel`. A signal that raises an exception, such as Ctrl-C, stops the work, and the
 /// exception is raised when it has ended.
 pub fn interruptible<T: Send>(py: Python<'_>, cancel: &Cancel, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    let (result, raised) = until_interrupted(py, cancel, work)?;
+    match raised {
+        None => Ok(result),
+        Some(error) => {
+            cancel.reset();
+            Err(error)
+        }
+    }
+}
+
+/// The result of work that heeds `cancel`, with the exception of the signal that stopped it, if one did.
+pub fn until_interrupted<T: Send>(
+    py: Python<'_>,
+    cancel: &Cancel,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<(T, Option<PyErr>)> {
     let (slot, ready) = (Mutex::new(None), Condvar::new());
     let (slot, ready) = (&slot, &ready);
     std::thread::scope(|scope| {
@@ -30,14 +46,10 @@ pub fn interruptible<T: Send>(py: Python<'_>, cancel: &Cancel, work: impl FnOnce
                 let waited = ready.wait_timeout_while(guard, SLICE, |slot| slot.is_none());
                 waited.unwrap_or_else(|e| e.into_inner()).0.take()
             });
-            match (result, raised.take()) {
-                (Some(result), None) => return Ok(result),
-                (Some(_), Some(error)) => {
-                    cancel.reset();
-                    return Err(error);
-                }
-                (None, seen) => raised = seen.or_else(|| py.check_signals().err()),
+            if let Some(result) = result {
+                return Ok((result, raised));
             }
+            raised = raised.or_else(|| py.check_signals().err());
             if raised.is_some() {
                 cancel.cancel();
             }

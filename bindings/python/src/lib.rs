@@ -12,6 +12,7 @@ mod options;
 mod program;
 #[cfg(feature = "sample")]
 mod sample;
+mod search;
 
 use pyo3::prelude::*;
 
@@ -38,6 +39,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fit::setting_names, module)?)?;
     module.add_function(wrap_pyfunction!(fit::formula, module)?)?;
     module.add_function(wrap_pyfunction!(fit::check_notation, module)?)?;
+    module.add_function(wrap_pyfunction!(search::search, module)?)?;
     #[cfg(feature = "sample")]
     module.add_function(wrap_pyfunction!(sample::draw, module)?)?;
     Ok(())

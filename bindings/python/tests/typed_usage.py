@@ -19,6 +19,10 @@ fit: dmci.Fit = model.fit({"x": [1.0, 2.0], "y": [2.0, 4.0]}, callback=lambda no
 errors: Dict[str, Optional[float]] = fit.errors
 source: str = model.export("c", {"x": [1.0]})
 
+search: dmci.Search = dmci.search({"x": [1.0, 2.0], "y": [2.0, 4.0]}, "y", time_limit=1.0, callback=lambda now: now.rmse < 1e-3)
+formulas: List[str] = [found.formula for found in search.front]
+best: dmci.Program = search.best.program
+
 try:
     dmci.run("(car 1)")
 except dmci.RunError as error:

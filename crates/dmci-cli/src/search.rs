@@ -2,26 +2,21 @@
 
 #[cfg_attr(not(feature = "journal"), path = "search/unkept.rs")]
 mod kept;
-mod report;
-mod rows;
-mod run;
-mod show;
+mod meter;
 
-use crate::args::search::{Score as ScoreArguments, Search as Arguments, SearchCommand};
+use crate::args::search::{RowArgs, Score as ScoreArguments, Search as Arguments, SearchCommand};
 use crate::{files, options, output};
 use dmci::{Cancel, Report};
-use dmci_search::archive::Entry;
+use dmci_driver::control::controls;
+use dmci_driver::request::{Begun, SearchRequest, contract, exported, wrong};
+use dmci_driver::{Done, report, run, show};
 use dmci_search::candidate::{Candidate, parameter_names};
-use dmci_search::funnel::{Contract, Rejection, Stage, read};
-use dmci_search::judge::{Judgement, baselines, judge};
+use dmci_search::funnel::{Rejection, Stage, read};
 use dmci_search::score::{Score, Scorer};
-use dmci_search::search::{Proposer, Search, Settings, Work};
 use dmci_search::worker::Workshop;
-use rows::wrong;
 use serde_json::{Value as Json, json};
-use std::collections::VecDeque;
 use std::io::BufRead;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Searches for a program.
 pub fn search(args: &Arguments) -> u8 {
@@ -42,29 +37,31 @@ fn run_search(args: &Arguments) -> Result<u8, Report> {
     }
     let cancel = Cancel::default();
     options::stop_on_interrupt(&cancel);
-    let threads = match args.threads {
-        Some(n) => n as usize,
-        None => std::thread::available_parallelism().map_or(1, |n| n.get()),
-    };
-    let limit = |s| std::time::Duration::try_from_secs_f64(s).unwrap_or(std::time::Duration::MAX);
-    let time = args.time_limit.map_or(TIME_LIMIT, limit);
-    let limits = run::Limits { time, threads, cancel: &cancel, progress: !args.quiet && !args.json };
-    let (begun, journal) = match (&args.resume, &args.out) {
+    let (begun, mut journal) = match (&args.resume, &args.out) {
         (Some(path), _) => {
             let mut journal = kept::Kept::open(path)?;
             let begun = journal.replay()?;
             (begun, Some(journal))
         }
         (None, Some(path)) => {
-            let begun = Begun::new(args)?;
+            let begun = begin(args)?;
             let journal = kept::Kept::create(path, &begun)?;
             (begun, Some(journal))
         }
-        (None, None) => (Begun::new(args)?, None),
+        (None, None) => (begin(args)?, None),
     };
     let Begun { workshop, search, pending, own, seed } = begun;
-    let done = run::run(&workshop, search, pending, journal, &limits)?;
-    let judgement = judged(&workshop, &done.search, &own, seed)?;
+    let request = requested(args);
+    let limits = request.limits(&cancel);
+    let mut meter = meter::Meter::new(!args.quiet && !args.json, limits.time);
+    let mut keep = |search: &_, told: &_| journal.as_mut().map_or(Ok(()), |j| j.tell(&workshop, search, told));
+    let done = run(&workshop, search, pending, &limits, &mut keep, &mut |search, elapsed| meter.show(search, elapsed));
+    meter.clear();
+    let mut done = done?;
+    if args.controls && !cancel.is_cancelled() {
+        done.controls = controls(&request, &workshop, done.search.evaluations(), &limits)?;
+    }
+    let judgement = Begun::judge(&workshop, &done.search, &own, seed)?;
     if args.json {
         output::print_json(&show::json(&workshop, &done, &judgement));
     } else {
@@ -79,53 +76,61 @@ fn run_search(args: &Arguments) -> Result<u8, Report> {
     Ok(if cancel.is_cancelled() { 130 } else { 0 })
 }
 
-/// The time of a search if nobody says more.
-const TIME_LIMIT: std::time::Duration = std::time::Duration::from_secs(60);
-
-/// A search that has begun, or has come as far as its journal.
-pub struct Begun {
-    workshop: Workshop,
-    search: Search,
-    /// Work that was asked for and not told.
-    pending: VecDeque<Work>,
-    own: Vec<(String, Candidate)>,
-    seed: u64,
-}
-
-impl Begun {
-    /// A search as the command line asks for it.
-    fn new(args: &Arguments) -> Result<Begun, Report> {
-        let workshop = rows::workshop(&args.rows)?;
-        let proposers = match &args.proposer {
-            Some(text) => proposers(text)?,
-            None => Settings::default().proposers,
-        };
-        let settings = Settings {
-            seed: args.rows.seed,
-            islands: args.islands as usize,
-            proposers,
-            evaluations: args.evaluations,
-            exact_at: dmci_search::data::FLOOR * workshop.data.variance,
-        };
-        let named = |paths: &[PathBuf]| -> Result<Vec<(String, Candidate)>, Report> {
-            paths.iter().map(|path| Ok((path.display().to_string(), program(path, &workshop)?))).collect()
-        };
-        let (seeds, own) = (named(&args.seed_program)?, named(&args.baseline)?);
-        let base = baselines(workshop.data.inputs.len(), &workshop.operations);
-        let first = base.iter().chain(&seeds).chain(&own).map(|(_, c)| c.clone()).collect();
-        let search = Search::new(settings, first);
-        Ok(Begun { workshop, search, pending: VecDeque::new(), own, seed: args.rows.seed })
+/// What the options about rows ask for.
+fn requested_rows(args: &RowArgs) -> SearchRequest {
+    let usual = SearchRequest::default();
+    let count = |given: Option<u64>, otherwise: usize| given.map_or(otherwise, |n| n as usize);
+    let names = |list: &String| list.split(',').map(|name| name.trim().to_string()).collect();
+    SearchRequest {
+        target: args.target.clone().unwrap_or_default(),
+        inputs: args.inputs.as_ref().map(names),
+        weights: args.weights.clone(),
+        sigma: args.sigma.clone(),
+        sealed: args.sealed.clone(),
+        rolling: args.rolling,
+        folds: count(args.folds, usual.folds),
+        operations: args.ops.clone().unwrap_or(usual.operations.clone()),
+        size: count(args.size, usual.size),
+        seed: args.seed.unwrap_or(usual.seed),
+        ..usual
     }
 }
 
-fn judged(workshop: &Workshop, search: &Search, own: &[(String, Candidate)], seed: u64) -> Result<Judgement, Report> {
-    let validated = search.counts().values().map(|c| c.validated).sum();
-    judge(&mut workshop.scorer(), search.front(), own, validated, seed)
-        .ok_or_else(|| wrong("no program could be fitted to these rows".into(), "check the columns of the table"))
+/// What a command line asks for.
+fn requested(args: &Arguments) -> SearchRequest {
+    let usual = requested_rows(&args.rows);
+    SearchRequest {
+        proposer: args.proposer.clone(),
+        islands: args.islands.map_or(usual.islands, |n| n as usize),
+        evaluations: args.evaluations,
+        time_limit: args.time_limit.unwrap_or(usual.time_limit),
+        threads: args.threads.map(|n| n as usize),
+        controls: args.controls,
+        ..usual
+    }
 }
 
-fn exported(workshop: &Workshop, entry: &Entry) -> String {
-    entry.candidate.program(&workshop.data.inputs, &entry.score.values) + "\n"
+fn table(args: &RowArgs) -> Result<dmci_fit::Table, Report> {
+    let Some(data) = &args.data else {
+        return Err(wrong("no table is named".into(), "name one with --data FILE"));
+    };
+    if args.target.is_none() {
+        return Err(wrong("no column to predict is named".into(), "name one with --target COLUMN"));
+    }
+    let missing: Vec<String> = args.missing.iter().flat_map(|m| m.split(',')).map(str::to_string).collect();
+    files::read_table(data, &missing)
+}
+
+/// The search of a command line.
+fn begin(args: &Arguments) -> Result<Begun, Report> {
+    let texts = |paths: &[PathBuf]| -> Result<Vec<(String, String)>, Report> {
+        let text = |path: &PathBuf| {
+            let name = path.display().to_string();
+            std::fs::read_to_string(path).map(|t| (name.clone(), t)).map_err(|error| files::cannot_read(&name, &error))
+        };
+        paths.iter().map(text).collect()
+    };
+    requested(args).begin(&table(&args.rows)?, &texts(&args.seed_program)?, &texts(&args.baseline)?)
 }
 
 /// Looks at a run.
@@ -134,10 +139,10 @@ fn look(command: &SearchCommand) -> Result<u8, Report> {
         SearchCommand::Show { run, .. } | SearchCommand::Export { run, .. } | SearchCommand::Report { run, .. } => run,
     };
     let Begun { workshop, search, own, seed, .. } = kept::Kept::read(path)?.replay()?;
-    let judgement = judged(&workshop, &search, &own, seed)?;
+    let judgement = Begun::judge(&workshop, &search, &own, seed)?;
     match command {
         SearchCommand::Show { json, .. } => {
-            let done = run::Done::of(search);
+            let done = Done::of(search);
             if *json {
                 output::print_json(&show::json(&workshop, &done, &judgement));
             } else {
@@ -145,7 +150,7 @@ fn look(command: &SearchCommand) -> Result<u8, Report> {
             }
         }
         SearchCommand::Report { out, .. } => {
-            let page = report::html(&workshop, &run::Done::of(search), &judgement);
+            let page = report::html(&workshop, &Done::of(search), &judgement);
             files::write(out, page.as_bytes(), "--out")?;
         }
         SearchCommand::Export { id, .. } => {
@@ -161,38 +166,9 @@ fn look(command: &SearchCommand) -> Result<u8, Report> {
     Ok(0)
 }
 
-/// Reads `grammar=2,library`.
-fn proposers(text: &str) -> Result<Vec<(Proposer, f64)>, Report> {
-    let mut list = Vec::new();
-    for part in text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
-        let (name, share) = part.split_once('=').unwrap_or((part, "1"));
-        let found = Proposer::ALL.into_iter().find(|p| p.name() == name);
-        let share = share.parse().ok().filter(|s: &f64| s.is_finite() && *s > 0.0);
-        let (Some(proposer), Some(share)) = (found, share) else {
-            let known: Vec<&str> = Proposer::ALL.iter().map(|p| p.name()).collect();
-            return Err(wrong(
-                format!("{part} is not a proposer with a share"),
-                &format!("there are {}", known.join(", ")),
-            ));
-        };
-        list.push((proposer, share));
-    }
-    if list.is_empty() { Err(wrong("no proposer is named".into(), "name one: grammar")) } else { Ok(list) }
-}
-
-fn contract(workshop: &Workshop) -> Contract<'_> {
-    Contract { inputs: &workshop.data.inputs, operations: &workshop.operations, size: workshop.size }
-}
-
-fn program(path: &Path, workshop: &Workshop) -> Result<Candidate, Report> {
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| files::cannot_read(&name, &error))?;
-    read(&text, &contract(workshop)).map_err(|r| wrong(format!("{name} is not a candidate: {}", r.message), &r.hint))
-}
-
 /// Scores the programs on standard input, line by line.
 pub fn score(args: &ScoreArguments) -> u8 {
-    let workshop = match rows::workshop(&args.rows) {
+    let workshop = match table(&args.rows).and_then(|table| requested_rows(&args.rows).workshop(&table)) {
         Ok(workshop) => workshop,
         Err(report) => return output::fail(&report, true),
     };

@@ -56,6 +56,23 @@ fn threads_change_nothing() {
 }
 
 #[test]
+fn controls_have_the_same_budget() {
+    let space = Workspace::new("search-controls");
+    table(&space);
+    let more = ["--json", "--time-limit", "600", "--controls", "--evaluations", "600"];
+    let ran = dmci(&[&SEARCH[..7], &more].concat(), "", space.path());
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    let found: Json = serde_json::from_str(&ran.stdout).unwrap();
+    let controls = found["controls"].as_array().unwrap();
+    assert_eq!(controls.len(), 2);
+    for control in controls {
+        assert!(control["evaluations"].as_u64().unwrap() <= 600 && control["sealed"].is_number(), "{control}");
+    }
+    // Random expressions alone explain no more than the search does.
+    assert!(controls[1]["validation"].as_f64() >= found["best"]["validation"].as_f64(), "{found}");
+}
+
+#[test]
 fn lines_are_scored_in_order() {
     let space = Workspace::new("score");
     table(&space);
@@ -76,6 +93,104 @@ not json
     assert_eq!((&found[2]["id"], &found[2]["stage"], &found[2]["code"]), (&3.into(), &"names".into(), &"E0301".into()));
     assert_eq!((&found[3]["stage"], &found[4]["stage"]), (&"read".into(), &"read".into()));
     assert_eq!(dmci(&args, lines, space.path()).stdout, ran.stdout, "the same line gives the same score");
+}
+
+/// Programs that loop, grow, nest, overflow or are none at all.
+fn hostile() -> Vec<String> {
+    let text = |s: &str| s.to_string();
+    let mut list: Vec<String> = [
+        "(define (f) (f)) (f)",
+        "(let loop () (loop))",
+        "(define (f n) (+ 1 (f n))) (f 1)",
+        "(make-vector 100000000000 0)",
+        "(let loop ((l '())) (loop (cons l l)))",
+        "(define-syntax f (syntax-rules () ((_ x) (f (x x))))) (f x)",
+        "(define-syntax f (syntax-rules () ((_) (f)))) (f)",
+        "(exit)",
+        "(error \"no\")",
+        "(car 1)",
+        "(x)",
+        "(+ x . z)",
+        "(/ x 0)",
+        "(sqrt (- x 100))",
+        "(log (* -1 x))",
+        "(exp (exp (exp (exp (* 9 x)))))",
+        "(expt x 1e300)",
+        "(* 1e308 1e308 x)",
+        "(params (a free 1e308)) (* a x a a)",
+        "(params (a free +nan.0)) (* a x)",
+        "(params (a free 1.0) (a free 2.0)) (* a x)",
+        "(params (a positive -1.0)) (* a x)",
+        "(params (x free 1.0)) (* x x)",
+        "(params) (params) x",
+        "+nan.0",
+        "+inf.0",
+        "(/ 1 0)",
+        "'(quote x)",
+        "\"text\"",
+        "#(1 2 3",
+        "\"unterminated",
+        "#|",
+        "\u{0}\u{1}\u{2}",
+        "(\u{202e}+ x z)",
+        "(load \"/etc/passwd\")",
+        "(open-input-file \"/etc/passwd\")",
+        "(import (scheme file)) x",
+        "(set! x 1)",
+        "(define x 1) x",
+        "(call/cc (lambda (k) (k x)))",
+        "(hole h (x) (hole h (x) (loop)))",
+        "(* p0 p1 p2 p3 p4 p5 p6 p7 p8 p9 x)",
+        "",
+        "()",
+    ]
+    .map(text)
+    .to_vec();
+    list.push("(".repeat(100_000));
+    list.push(format!("{}x{}", "(+ x ".repeat(30_000), ")".repeat(30_000)));
+    list.push(format!("(+ x {})", "z ".repeat(200_000)));
+    list.push("9".repeat(100_000));
+    list.push("a".repeat(1_000_000));
+    list.push(format!("(params {}) x", (0..5_000).map(|i| format!("(p{i} free 1.0)")).collect::<String>()));
+    list
+}
+
+#[test]
+fn hostile_programs_change_nothing() {
+    let space = Workspace::new("score-hostile");
+    table(&space);
+    let good: Vec<String> =
+        ["(* 2.0 x)", "(+ z (/ (* 2.0 x) (+ x 1.0)))", "(+ 1.0 (* 2.0 x) (* 0.5 z))", "(exp (* 0.1 x))"]
+            .iter()
+            .cycle()
+            .take(56)
+            .enumerate()
+            .map(|(i, p)| serde_json::json!({"id": format!("good {i}"), "program": p, "rung": i % 3}).to_string())
+            .collect();
+    let bad: Vec<String> = hostile()
+        .iter()
+        .enumerate()
+        .map(|(i, p)| serde_json::json!({"id": format!("bad {i}"), "program": p, "rung": 2}).to_string())
+        .collect();
+    assert!(bad.len() >= 50);
+    let args = ["score", "--data", "rows.csv", "--target", "y"];
+    let alone = dmci(&args, &(good.join("\n") + "\n"), space.path());
+    let mut mixed = String::new();
+    for (i, line) in good.iter().enumerate() {
+        let _ = writeln!(mixed, "{line}");
+        bad.get(i).iter().for_each(|line| mixed += &format!("{line}\n"));
+    }
+    let together = dmci(&args, &mixed, space.path());
+    assert_eq!((alone.code, together.code), (0, 0), "{}{}", alone.stderr, together.stderr);
+    assert_eq!(together.stdout.lines().count(), good.len() + bad.len(), "each line has its answer");
+    let kept: Vec<&str> = together.stdout.lines().filter(|l| l.contains("\"good ")).collect();
+    assert_eq!(kept, alone.stdout.lines().collect::<Vec<_>>());
+    for line in together.stdout.lines().filter(|l| l.contains("\"bad ")) {
+        let answer: Json = serde_json::from_str(line).unwrap();
+        let rejected = answer["message"].as_str().is_some_and(|m| !m.is_empty());
+        let shown: String = line.chars().take(300).collect();
+        assert!(rejected || answer["loss"].as_f64().is_some_and(f64::is_finite), "{shown}");
+    }
 }
 
 #[test]
@@ -104,45 +219,4 @@ fn without_journals_it_says_so() {
     table(&space);
     let ran = dmci(&[&SEARCH[..], &["--out", "run.dmci"]].concat(), "", space.path());
     assert!(ran.code == 1 && ran.stderr.contains("--features journal"), "{}", ran.stderr);
-}
-
-/// A run that is killed at any moment and resumed comes to the same front.
-#[cfg(feature = "journal")]
-#[test]
-fn a_killed_run_goes_on_as_if_nothing_had_happened() {
-    let space = Workspace::new("search-killed");
-    table(&space);
-    let plain = |args: &[&str]| {
-        let ran = dmci(args, "", space.path());
-        assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
-        let mut found: Json = serde_json::from_str(&ran.stdout).unwrap();
-        found.as_object_mut().unwrap().remove("seconds");
-        found
-    };
-    let options = ["--json", "--time-limit", "600", "--seed", "5", "--threads", "2", "--ops", "+ * / exp log"];
-    let whole = plain(&[&SEARCH[..5], &["--evaluations", "6000"], &options].concat());
-    let begin = [&SEARCH[..5], &["--evaluations", "6000", "--out", "run.dmci"], &options].concat();
-    let program = env!("CARGO_BIN_EXE_dmci");
-    for round in 0..50u64 {
-        let args: Vec<&str> = if round == 0 { begin.clone() } else { vec!["search", "--resume", "run.dmci", "--json"] };
-        let mut child = std::process::Command::new(program)
-            .args(&args)
-            .current_dir(space.path())
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null())
-            .spawn()
-            .unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(30 + round * 47 % 400));
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
-    let resumed = if space.path().join("run.dmci").exists() {
-        plain(&["search", "--resume", "run.dmci", "--json", "--time-limit", "600", "--threads", "1"])
-    } else {
-        plain(&begin)
-    };
-    assert_eq!(resumed, whole);
-    assert_eq!(plain(&["search", "show", "run.dmci", "--json"]), whole);
-    let best = dmci(&["search", "export", "run.dmci"], "", space.path());
-    assert_eq!(Some(best.stdout.trim()), whole["best"]["program"].as_str());
 }

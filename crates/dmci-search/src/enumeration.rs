@@ -3,9 +3,11 @@
 
 use crate::candidate::Candidate;
 use crate::data::Part;
+use crate::dictionary::{Dictionary, standard};
 use crate::expr::{Expr, Node};
 use crate::operation::{Operation, Operations};
 use rustc_hash::FxHashSet;
+use std::sync::Arc;
 
 /// An expression without parameters, with its value in every row.
 #[derive(Clone, Debug)]
@@ -20,15 +22,65 @@ pub struct Term {
     is_new: bool,
 }
 
-/// What `y` is a function of a line of.
+/// A function around a sum. Its inverse makes of the target what the sum must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outer {
+pub enum Outer {
+    /// None.
     Itself,
+    /// `exp`.
     Exp,
+    /// 1 divided by it.
     Inverse,
+    /// `sqrt`.
     Sqrt,
+    /// Its square.
     Square,
+    /// `log`.
+    Log,
 }
+
+impl Outer {
+    /// The operation that it needs.
+    fn operation(self) -> Option<Operation> {
+        match self {
+            Outer::Itself => None,
+            Outer::Exp => Some(Operation::Exp),
+            Outer::Inverse => Some(Operation::Div),
+            Outer::Sqrt => Some(Operation::Sqrt),
+            Outer::Square => Some(Operation::Mul),
+            Outer::Log => Some(Operation::Log),
+        }
+    }
+
+    /// Of which numbers the function gives these; none if there are not such numbers for all of them.
+    pub fn inverse(self, target: &[f64]) -> Option<Vec<f64>> {
+        let of = |y: f64| match self {
+            Outer::Itself => y,
+            Outer::Exp if y > 0.0 => dmci_ops::real::log(y),
+            Outer::Inverse => 1.0 / y,
+            Outer::Sqrt if y >= 0.0 => y * y,
+            Outer::Square if y > 0.0 => dmci_ops::real::sqrt(y),
+            Outer::Log => dmci_ops::real::exp(y),
+            _ => f64::NAN,
+        };
+        let list: Vec<f64> = target.iter().map(|y| of(*y)).collect();
+        list.iter().all(|v| v.abs() < LARGEST).then_some(list)
+    }
+
+    /// The function of an expression.
+    pub fn around(self, inner: &Expr) -> Expr {
+        match self {
+            Outer::Itself => inner.clone(),
+            Outer::Exp => Expr::apply(Operation::Exp, &[inner]),
+            Outer::Inverse => Expr::apply(Operation::Div, &[&Expr::leaf(Node::Int(1)), inner]),
+            Outer::Sqrt => Expr::apply(Operation::Sqrt, &[inner]),
+            Outer::Square => Expr::apply(Operation::Square, &[inner]),
+            Outer::Log => Expr::apply(Operation::Log, &[inner]),
+        }
+    }
+}
+
+const OUTERS: [Outer; 6] = [Outer::Itself, Outer::Exp, Outer::Inverse, Outer::Sqrt, Outer::Square, Outer::Log];
 
 /// Terms that are kept.
 const MOST_TERMS: usize = 20_000;
@@ -63,6 +115,7 @@ pub struct Enumeration {
     /// Terms of the first batch: sparse sums are made of these, however many there are by then.
     small: usize,
     weights: Vec<f64>,
+    dictionary: Option<Arc<Dictionary>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,21 +131,9 @@ impl Enumeration {
     pub fn new(part: &Part, operations: &Operations) -> Enumeration {
         let n = part.len();
         let weights = part.root_weights.clone().unwrap_or_else(|| vec![1.0; n]);
-        let y = &part.target;
-        let positive = y.iter().all(|v| *v > 0.0);
-        let allows = |o| operations.allows(o);
-        let mut target = vec![(Outer::Itself, y.clone())];
-        let mut also = |outer: Outer, on: bool, f: &dyn Fn(f64) -> f64| {
-            let list: Vec<f64> = y.iter().map(|v| f(*v)).collect();
-            if on && list.iter().all(|v| v.is_finite()) {
-                target.push((outer, list));
-            }
-        };
-        also(Outer::Exp, positive && allows(Operation::Exp), &dmci_ops::real::log);
-        also(Outer::Inverse, y.iter().all(|v| *v != 0.0) && allows(Operation::Div), &|v| 1.0 / v);
-        also(Outer::Sqrt, y.iter().all(|v| *v >= 0.0) && allows(Operation::Sqrt), &|v| v * v);
-        also(Outer::Square, positive && allows(Operation::Mul), &dmci_ops::real::sqrt);
-        let target = target.into_iter().map(|(outer, list)| (outer, standard(&list))).collect();
+        let allowed = |o: &Outer| o.operation().is_none_or(|needed| operations.allows(needed));
+        let target = OUTERS.into_iter().filter(allowed);
+        let target = target.filter_map(|o| Some((o, standard(&o.inverse(&part.target)?)))).collect();
         let mut made = Enumeration {
             operations: operations.clone(),
             target,
@@ -107,6 +148,7 @@ impl Enumeration {
             batches: Vec::new(),
             small: 0,
             weights,
+            dictionary: None,
         };
         for v in 0..part.columns.len() {
             made.add(Expr::leaf(Node::Var(v as u16)), made.inputs[v].clone());
@@ -182,13 +224,7 @@ impl Enumeration {
     fn line(&self, term: &Expr, outer: Outer) -> Candidate {
         let slope = Expr::apply(Operation::Mul, &[&Expr::leaf(Node::Param(1)), term]);
         let line = Expr::apply(Operation::Add, &[&Expr::leaf(Node::Param(0)), &slope]);
-        let expr = match outer {
-            Outer::Itself => line,
-            Outer::Exp => Expr::apply(Operation::Exp, &[&line]),
-            Outer::Inverse => Expr::apply(Operation::Div, &[&Expr::leaf(Node::Int(1)), &line]),
-            Outer::Sqrt => Expr::apply(Operation::Sqrt, &[&line]),
-            Outer::Square => Expr::apply(Operation::Square, &[&line]),
-        };
+        let expr = outer.around(&line);
         Candidate::new(&expr, &self.start(term, outer), &self.operations)
     }
 
@@ -268,85 +304,28 @@ impl Enumeration {
         self.add(expr, column);
     }
 
-    /// Sparse sums: terms are taken one by one, each time the one that explains most of what is left besides those
-    /// that are taken (orthogonal least squares), from a part of the dictionary that the stream draws. Each prefix is a
-    /// candidate. `residual` is what is to be explained, on the rows of the enumeration.
-    pub fn sparse(
-        &mut self,
-        residual: &[f64],
-        longest: usize,
-        stream: &mut dmci_stats::random::Stream,
-    ) -> Vec<Vec<Expr>> {
+    /// The terms of the first batch and the products of the smallest, of which sparse sums are made.
+    pub fn dictionary(&mut self) -> Arc<Dictionary> {
         self.batch(0);
-        let mut dictionary: Vec<(Expr, Vec<f64>)> = Vec::new();
-        // Greed is misled by large dictionaries, in which sums of true terms are terms themselves.
-        let largest = [2, 3, 3, 4, 5, 9][stream.below(6)];
-        let keep = if stream.uniform() < 0.5 { 1.0 } else { 0.3 + 0.7 * stream.uniform() };
+        if let Some(made) = &self.dictionary {
+            return made.clone();
+        }
+        let mut made = Dictionary::default();
         let terms = &self.terms[..self.small];
-        for term in terms.iter().filter(|t| t.is_new && t.expr.complexity() <= largest) {
-            if keep == 1.0 || stream.uniform() < keep {
-                dictionary.push((term.expr.clone(), term.standard.clone()));
-            }
-        }
+        terms.iter().filter(|t| t.is_new).for_each(|t| made.add(&t.expr, &t.standard));
         if self.operations.allows(Operation::Mul) {
-            let fits = |t: &&Term| !t.standard.is_empty() && t.expr.complexity() <= largest;
-            let small: Vec<&Term> = terms.iter().filter(fits).take(PAIRED).collect();
-            for (i, a) in small.iter().enumerate() {
-                for b in &small[i + 1..] {
-                    if keep == 1.0 || stream.uniform() < keep {
-                        let column: Vec<f64> = a.column.iter().zip(&b.column).map(|(x, y)| x * y).collect();
-                        let column = standard(&column);
-                        if !column.is_empty() {
-                            dictionary.push((Expr::apply(Operation::Mul, &[&a.expr, &b.expr]), column));
-                        }
-                    }
-                }
-            }
+            let varying = terms.iter().filter(|t| !t.standard.is_empty()).take(PAIRED);
+            made.add_products(&varying.map(|t| (&t.expr, t.column.as_slice())).collect::<Vec<_>>());
         }
-        let mut left = standard(residual);
-        let mut chosen: Vec<Expr> = Vec::new();
-        let mut prefixes = Vec::new();
-        while !left.is_empty() && chosen.len() < longest {
-            let gain = |(e, c): &(Expr, Vec<f64>)| {
-                let (r, own) = (dmci_stats::linear::dot(c, &left), dmci_stats::linear::dot(c, c));
-                // What is left of a column that depends on the others is rounding.
-                if own > 1e-10 { r * r / own * (1.0 - 0.005 * e.complexity() as f64) } else { 0.0 }
-            };
-            let scores: Vec<f64> = dictionary.iter().map(gain).collect();
-            let Some(best) = (0..scores.len()).max_by(|&i, &j| scores[i].total_cmp(&scores[j]).then(j.cmp(&i))) else {
-                break;
-            };
-            if scores[best] <= 1e-18 {
-                break;
-            }
-            let (expr, column) = dictionary.swap_remove(best);
-            let own = dmci_stats::linear::dot(&column, &column);
-            let without = |list: &mut Vec<f64>| {
-                let factor = dmci_stats::linear::dot(&column, list) / own;
-                list.iter_mut().zip(&column).for_each(|(x, c)| *x -= factor * c);
-            };
-            without(&mut left);
-            dictionary.iter_mut().for_each(|(_, list)| without(list));
-            chosen.push(expr);
-            prefixes.push(chosen.clone());
-            if dmci_stats::linear::dot(&left, &left) < 1e-26 {
-                break;
-            }
-        }
-        prefixes
+        let made = Arc::new(made);
+        self.dictionary = Some(made.clone());
+        made
     }
-}
 
-/// Deviations from the mean, of length 1; empty if there are none, or no numbers.
-fn standard(column: &[f64]) -> Vec<f64> {
-    let mean = column.iter().sum::<f64>() / column.len().max(1) as f64;
-    let centred: Vec<f64> = column.iter().map(|x| x - mean).collect();
-    let length = dmci_stats::linear::length(&centred);
-    let largest = column.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
-    if !(length.is_finite() && length > 1e-9 * largest) {
-        return Vec::new();
+    /// The outer functions whose inverse the target has, besides none at all.
+    pub fn outers(&self) -> Vec<Outer> {
+        self.target.iter().map(|t| t.0).filter(|o| *o != Outer::Itself).collect()
     }
-    centred.into_iter().map(|x| x / length).collect()
 }
 
 /// A number for a column up to rounding.
@@ -399,7 +378,7 @@ mod tests {
         let mut made = Enumeration::new(&part, &operations);
         // Two terms explain everything, and some of the dictionaries show that.
         let exact = (0..12).any(|k| {
-            let sums = made.sparse(&part.target, 6, &mut Stream::new(1, k));
+            let sums = made.dictionary().sparse(&part.target, 6, &mut Stream::new(1, k));
             let texts: Vec<String> =
                 sums.last().map_or(Vec::new(), |s| s.iter().map(|e| e.text(&names, &[])).collect());
             texts.len() == 2 && texts.iter().any(|t| t == "(square x)")

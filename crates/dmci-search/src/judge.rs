@@ -149,11 +149,11 @@ fn judged(scorer: &mut Scorer<'_>, name: &str, candidate: &Candidate) -> Option<
     let score: Score = scorer.converge(candidate, STARTS).ok()?;
     let score = scorer.validate(candidate, &score);
     let data = scorer.data;
-    let mut model = Lowered::new(&candidate.expr, data.inputs.len());
+    let model = Lowered::new(&candidate.expr, data.inputs.len());
     let (errors, sealed) = if data.sealed.is_empty() {
         (scorer.fold_errors(candidate, &score.values, &mut 0), None)
     } else {
-        let errors = scorer.errors(&mut model, &data.sealed, &score.values);
+        let errors = scorer.errors(&model, &data.sealed, &score.values);
         let square = errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
         (errors, Some(square))
     };

@@ -107,8 +107,8 @@ impl Fitter {
         self.evaluate(model, rows, values)
     }
 
-    /// Solves for the linear parameters at the point where residuals and Jacobian are known.
-    fn solve_linear(&mut self, linear: &[bool], values: &mut [f64]) {
+    /// Solves for the linear parameters at the point where residuals and Jacobian are known; the factors of their columns.
+    fn solve_linear(&mut self, linear: &[bool], values: &mut [f64]) -> Factored {
         let k = values.len();
         let which: Vec<usize> = (0..k).filter(|&j| linear[j]).collect();
         self.linear_part.clear();
@@ -120,6 +120,24 @@ impl Fitter {
         for (&j, by) in which.iter().zip(step) {
             values[j] += by;
         }
+        factored
+    }
+
+    /// What a full step would gain, by the factors of a Jacobian that has not changed since.
+    fn decrement(&self, factored: &Factored) -> f64 {
+        let k = factored.order.len();
+        let mut slopes = vec![0.0; k];
+        for (row, residual) in self.jacobian.chunks_exact(k.max(1)).zip(&self.residuals) {
+            slopes.iter_mut().zip(row).for_each(|(sum, x)| *sum += x * residual);
+        }
+        let mut sum = 0.0;
+        let mut z = vec![0.0; k];
+        for i in 0..factored.rank() {
+            let known: f64 = (0..i).map(|m| factored.r[m * k + i] * z[m]).sum();
+            z[i] = (slopes[factored.order[i]] - known) / factored.r[i * k + i];
+            sum += z[i] * z[i];
+        }
+        sum
     }
 
     /// Fits from one start. None if it has a number that is not finite there.
@@ -142,19 +160,22 @@ impl Fitter {
             return Some(Solution { values, squares, converged: true, evaluations, rank: 0 });
         }
         let all_linear = linear.iter().all(|l| *l);
+        let mut solved: Option<Factored> = None;
         if linear.iter().any(|l| *l) {
             let before = values.clone();
             // Where the target is huge, what rounding leaves of a first solution is worth a second.
             for _ in 0..2 {
-                self.solve_linear(linear, &mut values);
+                let factored = self.solve_linear(linear, &mut values);
                 let found = self.evaluate(model, rows, &values);
                 evaluations += 1;
                 if !found.is_finite() {
                     values = before;
                     squares = self.evaluate(model, rows, &values);
                     evaluations += 1;
+                    solved = None;
                     break;
                 }
+                solved = all_linear.then_some(factored);
                 let enough = found <= rows.floor || found > 1e-6 * squares;
                 squares = found;
                 if enough {
@@ -167,6 +188,10 @@ impl Fitter {
         let mut units = vec![0.0; k];
         let mut rank = k;
         let mut converged = squares <= rows.floor;
+        if let Some(factored) = &solved {
+            rank = factored.rank();
+            converged |= self.decrement(factored) <= DECREMENT * squares.max(rows.floor);
+        }
         let mut iteration = 0;
         while !converged && iteration < iterations {
             iteration += 1;

@@ -6,6 +6,7 @@
 pub mod archive;
 pub mod candidate;
 pub mod data;
+pub mod dictionary;
 pub mod enumeration;
 pub mod expr;
 pub mod funnel;

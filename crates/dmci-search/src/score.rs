@@ -2,8 +2,9 @@
 
 use crate::candidate::Candidate;
 use crate::data::{Data, FLOOR};
+use crate::expr::Expr;
 use crate::funnel::{Rejection, Stage};
-use crate::least_squares::{Fitter, Solution, linear_parameters};
+use crate::least_squares::{Fitter, Rows, Solution, linear_parameters};
 use crate::lower::Lowered;
 use crate::operation::Operations;
 use dmci_ops::real::log;
@@ -54,6 +55,14 @@ const SAME_OPTIMUM: f64 = 1e-5;
 /// A start that is so much worse than the best fit after few iterations is given up.
 const HOPELESS: f64 = 3.0;
 
+/// A candidate as fits take it.
+#[derive(Debug)]
+pub struct Prepared {
+    model: Lowered,
+    /// The parameters in which it is affine.
+    linear: Vec<bool>,
+}
+
 /// Fits candidates to the rows of a search.
 #[derive(Debug)]
 pub struct Scorer<'d> {
@@ -82,16 +91,27 @@ impl<'d> Scorer<'d> {
         0.5 * n * log(floored) + 0.5 * parameters as f64 * log(n.max(2.0)) + nodes as f64 * self.node_cost()
     }
 
+    /// A candidate ready to be fitted on several rungs.
+    pub fn prepare(&self, candidate: &Candidate) -> Prepared {
+        Prepared {
+            model: Lowered::new(&candidate.expr, self.data.inputs.len()),
+            linear: linear_parameters(&candidate.expr),
+        }
+    }
+
     /// The lowest rung: one start, few iterations, up to 256 rows. Parameters that enter linearly are solved for.
     pub fn screen(&mut self, candidate: &Candidate) -> Result<Score, Rejection> {
+        self.screen_prepared(&self.prepare(candidate), candidate)
+    }
+
+    /// The same for a candidate that is prepared.
+    pub fn screen_prepared(&mut self, prepared: &Prepared, candidate: &Candidate) -> Result<Score, Rejection> {
         let part = &self.data.few;
         let columns = part.slices();
         let floor = self.data.floor(part.len());
         let rows = part.rows(&columns, floor);
-        let model = Lowered::new(&candidate.expr, columns.len());
-        let linear = linear_parameters(&candidate.expr);
         let mut work = 0;
-        let found = self.first_fit(&model, &rows, &linear, candidate, FEW_ITERATIONS, &mut work)?;
+        let found = self.first_fit(&prepared.model, &rows, &prepared.linear, candidate, FEW_ITERATIONS, &mut work)?;
         Ok(self.scored(candidate, 0, part.len(), found, (1, 1), 1, work))
     }
 
@@ -99,7 +119,7 @@ impl<'d> Scorer<'d> {
     fn first_fit(
         &mut self,
         model: &Lowered,
-        rows: &crate::least_squares::Rows<'_>,
+        rows: &Rows<'_>,
         linear: &[bool],
         candidate: &Candidate,
         iterations: usize,
@@ -128,25 +148,46 @@ impl<'d> Scorer<'d> {
     /// Fits to all open rows until nothing is to be gained, from the candidate's start and further draws; starts that
     /// are hopeless after few iterations are given up.
     pub fn converge(&mut self, candidate: &Candidate, starts: usize) -> Result<Score, Rejection> {
+        self.converge_prepared(&self.prepare(candidate), candidate, starts, None)
+    }
+
+    /// The same for a candidate that is prepared and may have been screened: if that fit converged on all open rows, it
+    /// is not made again.
+    pub fn converge_prepared(
+        &mut self,
+        prepared: &Prepared,
+        candidate: &Candidate,
+        starts: usize,
+        screened: Option<&Score>,
+    ) -> Result<Score, Rejection> {
         let part = &self.data.open;
         let columns = part.slices();
         let floor = self.data.floor(part.len());
         let rows = part.rows(&columns, floor);
-        let model = Lowered::new(&candidate.expr, columns.len());
-        let linear = linear_parameters(&candidate.expr);
+        let Prepared { model, linear } = prepared;
         let per_evaluation = (part.len() * model.work) as u64;
         let mut work = 0;
-        let mut best = self.first_fit(&model, &rows, &linear, candidate, ITERATIONS, &mut work)?;
+        let known = screened.filter(|s| s.converged && self.data.few.len() == part.len());
+        let mut best = match known {
+            Some(score) => Solution {
+                values: score.values.clone(),
+                squares: score.loss * part.len() as f64,
+                converged: true,
+                evaluations: 0,
+                rank: score.rank,
+            },
+            None => self.first_fit(model, &rows, linear, candidate, ITERATIONS, &mut work)?,
+        };
         let starts = if linear.iter().all(|l| *l) || best.squares <= floor { 1 } else { starts };
         let mut optima = vec![best.squares];
         let mut stream = Stream::new(candidate.hash, 0x57a7);
         for _ in 1..starts {
             let start = draw(candidate.values.len(), &mut stream);
-            let Some(mut found) = self.fitter.fit(&model, &rows, &linear, &start, FEW_ITERATIONS) else { continue };
+            let Some(mut found) = self.fitter.fit(model, &rows, linear, &start, FEW_ITERATIONS) else { continue };
             work += per_evaluation * found.evaluations as u64;
             if !found.converged && found.squares < HOPELESS * best.squares {
                 let so_far = found.values.clone();
-                if let Some(rest) = self.fitter.fit(&model, &rows, &linear, &so_far, ITERATIONS) {
+                if let Some(rest) = self.fitter.fit(model, &rows, linear, &so_far, ITERATIONS) {
                     work += per_evaluation * rest.evaluations as u64;
                     found = rest;
                 }
@@ -205,29 +246,41 @@ impl<'d> Scorer<'d> {
 
     /// The error of every row that some fold leaves out, fold by fold; infinite where a fold has no fit.
     pub fn fold_errors(&mut self, candidate: &Candidate, values: &[f64], work: &mut u64) -> Vec<f64> {
-        let mut model = Lowered::new(&candidate.expr, self.data.inputs.len());
-        let linear = linear_parameters(&candidate.expr);
+        let Prepared { model, linear } = self.prepare(candidate);
         let data = self.data;
         let mut errors = Vec::new();
+        // Where all parameters are linear, the first solution is the fit.
+        let iterations = if linear.iter().all(|l| *l) { 0 } else { ITERATIONS };
         for (fitted, out) in &data.folds {
             let columns = fitted.slices();
             let rows = fitted.rows(&columns, data.floor(fitted.len()));
-            let Some(found) = self.fitter.fit(&model, &rows, &linear, values, ITERATIONS) else {
+            let Some(found) = self.fitter.fit(&model, &rows, &linear, values, iterations) else {
                 errors.resize(errors.len() + out.len(), f64::INFINITY);
                 continue;
             };
             *work += (fitted.len() * model.work * found.evaluations) as u64;
-            errors.extend(self.errors(&mut model, out, &found.values));
+            errors.extend(self.errors(&model, out, &found.values));
         }
         errors
     }
 
-    /// Weighted residuals on some rows.
-    pub fn errors(&mut self, model: &mut Lowered, part: &crate::data::Part, values: &[f64]) -> Vec<f64> {
+    /// The parameters of an expression that is linear in all of them, for another target on the rows of the lowest rung.
+    pub fn linear_fit(&mut self, expr: &Expr, values: &[f64], target: &[f64]) -> Option<Vec<f64>> {
+        let part = &self.data.few;
         let columns = part.slices();
-        let predicted = model.values(values, &columns, part.len(), &mut self.fitter.space);
+        let rows = Rows { columns: &columns, target, root_weights: None, floor: 0.0 };
+        let model = Lowered::new(expr, columns.len());
+        self.fitter.fit(&model, &rows, &vec![true; values.len()], values, 0).map(|found| found.values)
+    }
+
+    /// Weighted residuals on some rows.
+    pub fn errors(&mut self, model: &Lowered, part: &crate::data::Part, values: &[f64]) -> Vec<f64> {
+        let columns = part.slices();
+        // With derivatives that nobody reads: a second tape without them would cost more than it saves.
+        let out = model.evaluate(values, &columns, part.len(), &mut self.fitter.space);
+        let predicted = out.chunks_exact(values.len() + 1).map(|row| f64::from_bits(row[0]));
         let weight = |r: usize| part.root_weights.as_ref().map_or(1.0, |w| w[r]);
-        predicted.iter().zip(&part.target).enumerate().map(|(r, (p, y))| weight(r) * (y - p)).collect()
+        predicted.zip(&part.target).enumerate().map(|(r, (p, y))| weight(r) * (y - p)).collect()
     }
 }
 

@@ -52,12 +52,14 @@ pub struct Settings {
     pub evaluations: Option<u64>,
     /// The mean square on rows that took no part at which a search is over: there is nothing left to explain.
     pub exact_at: f64,
+    /// Whether proposals change what was found. Without, all are made from nothing: a control.
+    pub evolve: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let proposers = vec![(Proposer::Enumeration, 1.0), (Proposer::Library, 1.0), (Proposer::Grammar, 3.0)];
-        Settings { seed: 0, islands: 4, proposers, evaluations: None, exact_at: 0.0 }
+        Settings { seed: 0, islands: 4, proposers, evaluations: None, exact_at: 0.0, evolve: true }
     }
 }
 
@@ -408,7 +410,8 @@ impl Search {
         let asked = self.asked_of.entry(proposer).or_default();
         let number = *asked;
         *asked += 1;
-        let parents = self.islands[island].archive.parents(PARENTS, &mut stream);
+        let count = if self.settings.evolve { PARENTS } else { 0 };
+        let parents = self.islands[island].archive.parents(count, &mut stream);
         self.queue.push_back(Work::Propose { island, proposer, number, parents, random });
     }
 

@@ -7,7 +7,7 @@ use crate::expr::{Expr, Node};
 use crate::funnel::{Rejection, Stage};
 use crate::grammar::Grammar;
 use crate::operation::{Operation, Operations};
-use crate::score::{Score, Scorer};
+use crate::score::{Prepared, Score, Scorer};
 use crate::search::{Proposer, Told, Work};
 use dmci_stats::random::Stream;
 use std::sync::Mutex;
@@ -76,7 +76,9 @@ impl Workshop {
 
     /// Every candidate on the lowest rung; the better half, and whatever is linear, fitted to convergence.
     fn score(&self, candidates: &[Candidate], scorer: &mut Scorer<'_>) -> Vec<Result<Score, Rejection>> {
-        let mut found: Vec<Result<Score, Rejection>> = candidates.iter().map(|c| scorer.screen(c)).collect();
+        let prepared: Vec<Prepared> = candidates.iter().map(|c| scorer.prepare(c)).collect();
+        let mut found: Vec<Result<Score, Rejection>> =
+            candidates.iter().zip(&prepared).map(|(c, p)| scorer.screen_prepared(p, c)).collect();
         let mut order: Vec<usize> = (0..found.len()).filter(|&i| found[i].is_ok()).collect();
         let of = |i: usize| found[i].as_ref().map_or(f64::INFINITY, |s| s.score);
         order.sort_by(|&i, &j| of(i).total_cmp(&of(j)).then(i.cmp(&j)));
@@ -84,8 +86,9 @@ impl Workshop {
         for i in order {
             if let Ok(screened) = &found[i] {
                 let from = Candidate { values: screened.values.clone(), ..candidates[i].clone() };
+                let converged = scorer.converge_prepared(&prepared[i], &from, STARTS, Some(screened));
                 let before = screened.work;
-                found[i] = scorer.converge(&from, STARTS).map(|s| Score { work: s.work + before, ..s });
+                found[i] = converged.map(|s| Score { work: s.work + before, ..s });
             }
         }
         for (result, candidate) in found.iter_mut().zip(candidates) {
@@ -151,29 +154,49 @@ impl Workshop {
             return list;
         }
         let few = &self.data.few;
-        let mut bases: Vec<Option<&Candidate>> = vec![None, None];
+        let (dictionary, outers) = {
+            let mut enumeration = self.enumeration();
+            (enumeration.dictionary(), enumeration.outers())
+        };
+        let sum = |mut expr: Expr, mut values: Vec<f64>, terms: &[Expr]| {
+            for term in terms {
+                let scaled = Expr::apply(Operation::Mul, &[&parameter(values.len()), term]);
+                expr = Expr::apply(Operation::Add, &[&expr, &scaled]);
+                values.push(0.1);
+            }
+            (expr, values)
+        };
+        let mut bases: Vec<Option<&Candidate>> = vec![None];
         bases.extend((0..2).filter(|_| !parents.is_empty()).map(|_| Some(&parents[stream.below(parents.len())])));
         for base in bases {
             let residual = match base {
                 None => few.target.clone(),
                 Some(parent) => {
-                    let mut model = crate::lower::Lowered::new(&parent.expr, self.data.inputs.len());
+                    let model = crate::lower::Lowered::new(&parent.expr, self.data.inputs.len());
                     let plain = crate::data::Part { root_weights: None, ..few.clone() };
-                    scorer.errors(&mut model, &plain, &parent.values)
+                    scorer.errors(&model, &plain, &parent.values)
                 }
             };
             if !residual.iter().all(|r| r.is_finite()) {
                 continue;
             }
-            for terms in self.enumeration().sparse(&residual, LONGEST_SUM, stream) {
-                let mut values = base.map_or_else(|| vec![0.0], |parent| parent.values.clone());
-                let mut expr = base.map_or_else(|| parameter(0), |parent| parent.expr.clone());
-                for term in &terms {
-                    let scaled = Expr::apply(Operation::Mul, &[&parameter(values.len()), term]);
-                    expr = Expr::apply(Operation::Add, &[&expr, &scaled]);
-                    values.push(0.1);
-                }
+            for terms in dictionary.sparse(&residual, LONGEST_SUM, stream) {
+                let (expr, values) = match base {
+                    None => (parameter(0), vec![0.0]),
+                    Some(parent) => (parent.expr.clone(), parent.values.clone()),
+                };
+                let (expr, values) = sum(expr, values, &terms);
                 list.push(Candidate::new(&expr, &values, &self.operations));
+            }
+        }
+        // A sum inside of an outer function: it must be what the inverse makes of the target.
+        if !outers.is_empty() {
+            let outer = outers[stream.below(outers.len())];
+            let wanted = outer.inverse(&few.target).unwrap_or_default();
+            for terms in dictionary.sparse(&wanted, LONGEST_SUM, stream) {
+                let (inner, values) = sum(parameter(0), vec![0.0], &terms);
+                let starts = scorer.linear_fit(&inner, &values, &wanted).unwrap_or(values);
+                list.push(Candidate::new(&outer.around(&inner), &starts, &self.operations));
             }
         }
         list

@@ -3,12 +3,13 @@
 //! **Invariant:** it does not know what a search is. Results are bytes in the order in which they were told; a reader
 //! such as `sqlite3` or pandas may look at the tables while a run goes on.
 
+use dmci_table::hash::Hash;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
 /// The version of the tables.
-const SCHEMA: &str = "dmci-journal-1";
+const SCHEMA: &str = "dmci-journal-2";
 
 /// Why a journal cannot be used.
 #[derive(Debug)]
@@ -79,7 +80,8 @@ impl Journal {
             let connection = Connection::open(&draft)?;
             connection.execute_batch(
                 "CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-                 CREATE TABLE told (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, bytes BLOB NOT NULL) STRICT;
+                 CREATE TABLE told (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, bytes BLOB NOT NULL,
+                     hash TEXT NOT NULL) STRICT;
                  CREATE TABLE program (hash TEXT NOT NULL, number INTEGER NOT NULL, program TEXT NOT NULL,
                      nodes INTEGER NOT NULL, score REAL, fit REAL, validation REAL) STRICT;
                  CREATE TABLE event (number INTEGER NOT NULL, text TEXT NOT NULL) STRICT;",
@@ -122,7 +124,16 @@ impl Journal {
             }
             Ok(connection)
         });
-        let connection = opened.map_err(|error| Error::Damaged(path.into(), error.to_string()))?;
+        let mut connection = opened.map_err(|error| Error::Damaged(path.into(), error.to_string()))?;
+        let readable = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, u64>(0));
+        if lock.is_none() && readable.is_err() && !beside(path, "-wal").exists() {
+            // Readers share their places through a file beside the journal, which a folder may not take. Without a log
+            // there is no writer either, so the file may be read as one that never changes.
+            let name = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+            let uri = format!("file:{name}?immutable=1");
+            connection = Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)
+                .map_err(|error| Error::Damaged(path.into(), error.to_string()))?;
+        }
         let mut journal = Journal { connection, path: path.into(), told: 0, _lock: lock };
         match journal.setting("schema")? {
             Some(schema) if schema == SCHEMA => {}
@@ -170,11 +181,19 @@ impl Journal {
         self.told == 0
     }
 
-    /// The result of a number.
+    /// The result of a number, if it is what was written: SQLite does not notice other bytes inside of a value.
     pub fn told(&self, number: u64) -> Result<Vec<u8>, Error> {
-        self.connection
-            .query_row("SELECT bytes FROM told WHERE number = ?1", [number], |row| row.get(0))
-            .map_err(|error| Error::Damaged(self.path.clone(), error.to_string()))
+        let damaged = |why: String| Error::Damaged(self.path.clone(), why);
+        let (kind, bytes, hash): (String, Vec<u8>, String) = self
+            .connection
+            .query_row("SELECT kind, bytes, hash FROM told WHERE number = ?1", [number], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })
+            .map_err(|error| damaged(error.to_string()))?;
+        if hash != hash_of(number, &kind, &bytes) {
+            return Err(damaged(format!("result {number} is not what was written")));
+        }
+        Ok(bytes)
     }
 
     /// Writes the next result, with the programs that it says something about, in one transaction. When this returns,
@@ -183,9 +202,12 @@ impl Journal {
         let number = self.told;
         let written = (|| -> rusqlite::Result<()> {
             let transaction = self.connection.transaction()?;
-            transaction
-                .prepare_cached("INSERT INTO told VALUES (?1, ?2, ?3)")?
-                .execute(params![number, kind, bytes])?;
+            transaction.prepare_cached("INSERT INTO told VALUES (?1, ?2, ?3, ?4)")?.execute(params![
+                number,
+                kind,
+                bytes,
+                hash_of(number, kind, bytes)
+            ])?;
             for row in rows {
                 let values =
                     params![row.hash, number, row.program, row.nodes as u64, row.score, row.fit, row.validation];
@@ -207,6 +229,14 @@ impl Journal {
             .map(|_| ())
             .map_err(|error| Error::Failed(self.path.clone(), error.to_string()))
     }
+}
+
+fn hash_of(number: u64, kind: &str, bytes: &[u8]) -> String {
+    let mut hash = Hash::default();
+    hash.add(&number.to_le_bytes());
+    hash.add(kind.as_bytes());
+    hash.add(bytes);
+    hash.digits()
 }
 
 fn beside(path: &Path, end: &str) -> PathBuf {

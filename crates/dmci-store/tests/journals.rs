@@ -44,3 +44,38 @@ fn what_is_wrong_is_said() {
     let nowhere = path.join("below/a/file");
     assert!(matches!(Journal::create(&nowhere, &[]), Err(Error::Failed(..))));
 }
+
+/// Whatever byte of a file is another one, a journal says so or gives back what was written.
+#[test]
+fn another_byte_is_noticed() {
+    let path = place("byte");
+    {
+        let mut journal = Journal::create(&path, &[("seed", "7")]).unwrap();
+        for i in 0..12u8 {
+            journal.tell("scored", &vec![i; 700], &[]).unwrap();
+        }
+    }
+    let whole = std::fs::read(&path).unwrap();
+    let (mut noticed, mut tried) = (0, 0);
+    for at in (0..whole.len()).step_by(61) {
+        let mut changed = whole.clone();
+        changed[at] ^= 0x24;
+        std::fs::write(&path, &changed).unwrap();
+        tried += 1;
+        let read = Journal::read(&path).and_then(|j| (0..j.len()).map(|i| j.told(i)).collect::<Result<Vec<_>, _>>());
+        match read {
+            Err(Error::Damaged(..)) => noticed += 1,
+            Err(other) => panic!("byte {at}: {other}"),
+            // Bytes of free space and counters that nothing reads.
+            Ok(list) => {
+                assert!(list.iter().enumerate().all(|(i, b)| *b == vec![i as u8; 700]) && list.len() == 12, "{at}")
+            }
+        }
+    }
+    assert!(noticed > tried / 4, "{noticed} of {tried}");
+    for length in [0, 1, 100, 4096, whole.len() / 2, whole.len() - 1] {
+        std::fs::write(&path, &whole[..length]).unwrap();
+        let read = Journal::read(&path).and_then(|j| (0..j.len()).map(|i| j.told(i)).collect::<Result<Vec<_>, _>>());
+        assert!(matches!(read, Err(Error::Damaged(..))), "{length} bytes: {read:?}");
+    }
+}

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ._objective import Objective
     from ._program import Gradient, Interpreter, Outcome, Parameter, Program, Tape, check, load, run
     from ._sample import Samples
+    from ._search import Found, Search, SearchProgress, search
     from ._values import Char, Dotted, Opaque, Symbol, Vector
 
 # What is asked for is loaded then: importing the package costs next to nothing.
@@ -43,6 +44,7 @@ _WHERE = {
     "._objective": "Objective",
     "._program": "Gradient Interpreter Outcome Parameter Program Tape check load run",
     "._sample": "Samples",
+    "._search": "Found Search SearchProgress search",
     "._values": "Char Dotted Opaque Symbol Vector",
 }
 _MODULES = {name: module for module, names in _WHERE.items() for name in names.split()}
@@ -75,6 +77,7 @@ __all__ = [
     "Fit",
     "FitError",
     "FitHandle",
+    "Found",
     "Gradient",
     "InternalError",
     "Interpreter",
@@ -90,6 +93,8 @@ __all__ = [
     "Rows",
     "RunError",
     "Samples",
+    "Search",
+    "SearchProgress",
     "SettingError",
     "Span",
     "Symbol",
@@ -100,4 +105,5 @@ __all__ = [
     "fit",
     "load",
     "run",
+    "search",
 ]

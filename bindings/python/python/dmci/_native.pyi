@@ -122,6 +122,16 @@ def start_request(
     start_from: Optional[Tuple[str, str]] = None,
     callback: Optional[Callable[[Tuple[Any, ...]], Any]] = None,
 ) -> Fitting: ...
+def search(
+    settings: str,
+    *,
+    columns: Optional[Dict[str, Any]] = None,
+    file: Optional[Tuple[str, bytes]] = None,
+    missing: Optional[Sequence[str]] = None,
+    seeds: Sequence[Tuple[str, str]] = (),
+    baselines: Sequence[Tuple[str, str]] = (),
+    callback: Optional[Callable[[Tuple[float, float, int, int]], Any]] = None,
+) -> Tuple[str, str, str, bool]: ...
 def read_request(file: str, text: str, folder: str) -> str: ...
 def setting_names() -> List[str]: ...
 def formula(

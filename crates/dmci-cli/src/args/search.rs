@@ -42,9 +42,9 @@ pub struct Search {
     /// Proposers with commas between them, each with a share behind = [default: enumeration,library,grammar=3]
     #[arg(long, value_name = "NAMES")]
     pub proposer: Option<String>,
-    /// Islands
-    #[arg(long, value_name = "N", default_value = "4", value_parser = quantity::count)]
-    pub islands: u64,
+    /// Islands [default: 4]
+    #[arg(long, value_name = "N", value_parser = quantity::count)]
+    pub islands: Option<u64>,
     /// Time limit in seconds [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = quantity::seconds)]
     pub time_limit: Option<f64>,
@@ -54,6 +54,9 @@ pub struct Search {
     /// Threads; results do not depend on them [default: all cores]
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub threads: Option<u64>,
+    /// Run control arms afterwards, each with as many hypotheses: proposals without evolution, and random expressions
+    #[arg(long, conflicts_with = "resume")]
+    pub controls: bool,
     /// Keep a journal of the run, with which it can be resumed and shown
     #[arg(long, value_name = "RUN")]
     pub out: Option<PathBuf>,
@@ -130,18 +133,18 @@ pub struct RowArgs {
     /// Rows are a series: validate by rolling origin, seal the tail
     #[arg(long)]
     pub rolling: bool,
-    /// Folds of the cross-validation
-    #[arg(long, value_name = "K", default_value = "5", value_parser = quantity::count)]
-    pub folds: u64,
+    /// Folds of the cross-validation [default: 5]
+    #[arg(long, value_name = "K", value_parser = quantity::count)]
+    pub folds: Option<u64>,
     /// Operations with spaces between them [default: + - * / sqrt exp log sin cos expt]
-    #[arg(long, value_name = "NAMES", allow_hyphen_values = true)]
+    #[arg(long, visible_alias = "operations", value_name = "NAMES", allow_hyphen_values = true)]
     pub ops: Option<String>,
-    /// The largest program, in nodes
-    #[arg(long, value_name = "N", default_value = "30", value_parser = quantity::count)]
-    pub size: u64,
-    /// Seed of all random numbers
-    #[arg(long, value_name = "N", default_value = "0")]
-    pub seed: u64,
+    /// The largest program, in nodes [default: 30]
+    #[arg(long, value_name = "N", value_parser = quantity::count)]
+    pub size: Option<u64>,
+    /// Seed of all random numbers [default: 0]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
 }
 
 /// Examples of scores.

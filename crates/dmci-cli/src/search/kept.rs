@@ -1,10 +1,10 @@
 //! The journal of a search: the command line that began it, and every result in the order in which it was told.
 
-use super::Begun;
-use super::rows::wrong;
+use super::begin;
 use crate::args::{Args, Command};
 use clap::Parser;
 use dmci::{Diagnostic, ErrorCode, Report};
+use dmci_driver::request::{Begun, wrong};
 use dmci_search::search::{Search, Told, Work};
 use dmci_search::worker::Workshop;
 use dmci_store::{Error, Journal, Row};
@@ -66,7 +66,7 @@ impl Kept {
             let from = |path: &mut std::path::PathBuf| *path = Path::new(&folder).join(&*path);
             args.rows.data.iter_mut().chain(&mut args.seed_program).chain(&mut args.baseline).for_each(from);
         }
-        let mut begun = Begun::new(&args)?;
+        let mut begun = begin(&args)?;
         if setting("data")?.is_some_and(|hash| hash != begun.workshop.data.hash()) {
             return Err(damaged("the table has changed since it began"));
         }

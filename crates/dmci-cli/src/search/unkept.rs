@@ -1,7 +1,7 @@
 //! The journal of a search, where dmci was built without SQLite: there is none.
 
-use super::Begun;
 use dmci::{Diagnostic, ErrorCode, Report};
+use dmci_driver::Begun;
 use dmci_search::search::{Search, Told};
 use dmci_search::worker::Workshop;
 use std::path::Path;

@@ -1,48 +1,56 @@
 //! Who does the work of a search: some threads, each with a scorer. Results are told in the order of asking.
 
-use super::kept::Kept;
+use crate::control::Control;
 use dmci::{Cancel, Report};
-use dmci_search::score::Score;
 use dmci_search::search::{Search, Told, Work};
 use dmci_search::worker::Workshop;
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{IsTerminal, Write};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// What ends a run.
+#[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
+    /// The time after which it ends.
     pub time: Duration,
+    /// The threads that do the work.
     pub threads: usize,
+    /// Who may interrupt it.
     pub cancel: &'a Cancel,
-    pub progress: bool,
 }
 
 /// A search that has come to its end.
+#[derive(Debug)]
 pub struct Done {
+    /// Its state.
     pub search: Search,
+    /// How long it took.
     pub elapsed: Duration,
     /// Seconds of all threads in proposals, fits and cross-validation.
     pub seconds: [f64; 3],
+    /// Threads that worked; none if somebody only looks.
     pub threads: usize,
+    /// Control arms, if somebody asked for them.
+    pub controls: Vec<Control>,
 }
 
 impl Done {
     /// A search at which somebody only looks.
     pub fn of(search: Search) -> Done {
-        Done { search, elapsed: Duration::ZERO, seconds: [0.0; 3], threads: 0 }
+        Done { search, elapsed: Duration::ZERO, seconds: [0.0; 3], threads: 0, controls: Vec::new() }
     }
 }
 
-/// Runs a search until it is done, its time is over, or somebody interrupts it. Every result is in the journal before
-/// the search is told; if it cannot be written, the search ends there, and nothing that was told is lost.
+/// Runs a search until it is done, its time is over, or somebody interrupts it. `keep` is given every result before the
+/// search is told, and ends the run with its error: what it kept is all that was told. `watch` is called after results.
 pub fn run(
     workshop: &Workshop,
     mut search: Search,
     mut pending: VecDeque<Work>,
-    mut journal: Option<Kept>,
     limits: &Limits<'_>,
+    keep: &mut dyn FnMut(&Search, &Told) -> Result<(), Report>,
+    watch: &mut dyn FnMut(&Search, Duration),
 ) -> Result<Done, Report> {
     let began = Instant::now();
     let mut seconds = [0.0; 3];
@@ -73,7 +81,6 @@ pub fn run(
         drop(done);
         let (mut asked, mut told) = (0, 0);
         let mut waiting: BTreeMap<u64, Told> = BTreeMap::new();
-        let mut meter = Meter::new(limits.progress);
         loop {
             if began.elapsed() >= limits.time || limits.cancel.is_cancelled() {
                 search.end();
@@ -91,54 +98,14 @@ pub fn run(
             seconds[kind] += took;
             waiting.insert(number, result);
             while let Some(result) = waiting.remove(&told) {
-                if let Some(journal) = &mut journal {
-                    journal.tell(workshop, &search, &result)?;
-                }
+                keep(&search, &result)?;
                 search.tell(result);
                 told += 1;
             }
-            meter.show(&search, began.elapsed(), limits.time);
+            watch(&search, began.elapsed());
         }
-        meter.clear();
         drop(give);
         Ok(())
     })?;
-    Ok(Done { search, elapsed: began.elapsed(), seconds, threads: limits.threads.max(1) })
-}
-
-/// A line on standard error that is drawn over and over, where somebody can see it.
-struct Meter {
-    shown: bool,
-    last: Option<Instant>,
-}
-
-impl Meter {
-    fn new(wanted: bool) -> Meter {
-        Meter { shown: wanted && std::io::stderr().is_terminal(), last: None }
-    }
-
-    fn show(&mut self, search: &Search, elapsed: Duration, limit: Duration) {
-        if !self.shown || self.last.is_some_and(|last| last.elapsed() < Duration::from_millis(200)) {
-            return;
-        }
-        self.last = Some(Instant::now());
-        let best = search.front().iter().map(|e| &e.score).min_by(|a, b| a.score.total_cmp(&b.score));
-        let error = best.and_then(|s: &Score| s.validation).map_or(f64::NAN, f64::sqrt);
-        let rate = search.evaluations() as f64 / elapsed.as_secs_f64().max(1e-9);
-        let left = limit.saturating_sub(elapsed).as_secs();
-        let mut err = std::io::stderr().lock();
-        let _ = write!(
-            err,
-            "\r\x1b[2Kbest RMSE {error:.3e}  front {}  {} hypotheses, {rate:.0}/s  {left} s left",
-            search.front().len(),
-            search.evaluations()
-        );
-        let _ = err.flush();
-    }
-
-    fn clear(&mut self) {
-        if self.last.take().is_some() {
-            let _ = write!(std::io::stderr().lock(), "\r\x1b[2K");
-        }
-    }
+    Ok(Done { search, elapsed: began.elapsed(), seconds, threads: limits.threads.max(1), controls: Vec::new() })
 }

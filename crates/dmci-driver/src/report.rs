@@ -1,6 +1,6 @@
 //! The report of a run: one HTML file that needs nothing else.
 
-use super::run::Done;
+use crate::run::Done;
 use dmci_plot::figure::{Figure, Line};
 use dmci_search::archive::Entry;
 use dmci_search::candidate::{parameter_names, short};
@@ -95,7 +95,12 @@ pub fn html(workshop: &Workshop, done: &Done, judgement: &Judgement) -> String {
             c.kept
         );
     }
-    out + "</table>\n</body></html>\n"
+    out += "</table>\n";
+    if !done.controls.is_empty() {
+        let words = crate::control::words(judgement, &done.controls);
+        let _ = writeln!(out, "<h2>Controls</h2>\n<p>{}</p>", escaped(&words));
+    }
+    out + "</body></html>\n"
 }
 
 /// The front, predictions against measurements, and residuals.

@@ -1,6 +1,6 @@
 //! What a search found, as text and as JSON.
 
-use super::run::Done;
+use crate::run::Done;
 use dmci_search::archive::Entry;
 use dmci_search::candidate::short;
 use dmci_search::judge::{Judged, Judgement};
@@ -42,10 +42,6 @@ pub fn text(workshop: &Workshop, done: &Done, judgement: &Judgement) -> String {
         let name = if std::ptr::eq(judged, best) { "best" } else { judged.name.as_str() };
         let _ = writeln!(out, "  {name}: RMSE {} validated{}", short(validated), sealed(judged));
     }
-    let (islands, proposers) = done.search.agreement(best.entry.candidate.hash);
-    if islands > 1 || proposers > 1 {
-        let _ = writeln!(out, "  found on {islands} islands, by {proposers} proposers");
-    }
     let counts = done.search.counts();
     let all = |f: fn(&dmci_search::search::Counts) -> u64| counts.values().map(f).sum::<u64>();
     let rejected: u64 = counts.values().flat_map(|c| c.rejected.values()).sum();
@@ -71,6 +67,9 @@ pub fn text(workshop: &Workshop, done: &Done, judgement: &Judgement) -> String {
         share(2)
     );
     let _ = writeln!(out, "\n{}", judgement.text);
+    if !done.controls.is_empty() {
+        let _ = writeln!(out, "{}", crate::control::words(judgement, &done.controls));
+    }
     out
 }
 
@@ -118,6 +117,12 @@ pub fn json(workshop: &Workshop, done: &Done, judgement: &Judgement) -> Json {
             "not_distinguishable": judgement.not_distinguishable,
         },
         "funnel": done.search.counts().iter().map(|(p, c)| (p.name().to_string(), json!(c))).collect::<serde_json::Map<_, _>>(),
+        "controls": done.controls.iter().map(|c| {
+            let mut value = judged(&c.best);
+            value["id"] = json!(c.name);
+            value["evaluations"] = json!(c.evaluations);
+            value
+        }).collect::<Vec<Json>>(),
         "evaluations": done.search.evaluations(),
         "rows": {"fitted": workshop.data.open.len(), "folds": workshop.data.folds.len(), "sealed": workshop.data.sealed.len()},
         "seconds": {"elapsed": done.elapsed.as_secs_f64(), "proposals": done.seconds[0], "fits": done.seconds[1], "validation": done.seconds[2], "threads": done.threads},
