@@ -6,7 +6,7 @@ mod support;
 
 use serde_json::Value as Json;
 use std::fmt::Write;
-use support::{Workspace, dmci};
+use support::{Workspace, command, dmci};
 
 /// 60 rows of y = 3 x / (0.5 + x) + z.
 fn table(space: &Workspace) {
@@ -173,19 +173,26 @@ fn hostile_programs_change_nothing() {
         .map(|(i, p)| serde_json::json!({"id": format!("bad {i}"), "program": p, "rung": 2}).to_string())
         .collect();
     assert!(bad.len() >= 50);
-    let args = ["score", "--data", "rows.csv", "--target", "y"];
-    let alone = dmci(&args, &(good.join("\n") + "\n"), space.path());
+    // From a file: answers would fill a pipe before all lines are written.
+    let score = |lines: &str| {
+        space.write("lines.jsonl", lines);
+        let file = std::fs::File::open(space.path().join("lines.jsonl")).unwrap();
+        let mut run = command(&["score", "--data", "rows.csv", "--target", "y"], space.path());
+        let ended = run.stdin(file).output().unwrap();
+        (ended.status.code(), String::from_utf8(ended.stdout).unwrap())
+    };
+    let alone = score(&(good.join("\n") + "\n"));
     let mut mixed = String::new();
     for (i, line) in good.iter().enumerate() {
         let _ = writeln!(mixed, "{line}");
         bad.get(i).iter().for_each(|line| mixed += &format!("{line}\n"));
     }
-    let together = dmci(&args, &mixed, space.path());
-    assert_eq!((alone.code, together.code), (0, 0), "{}{}", alone.stderr, together.stderr);
-    assert_eq!(together.stdout.lines().count(), good.len() + bad.len(), "each line has its answer");
-    let kept: Vec<&str> = together.stdout.lines().filter(|l| l.contains("\"good ")).collect();
-    assert_eq!(kept, alone.stdout.lines().collect::<Vec<_>>());
-    for line in together.stdout.lines().filter(|l| l.contains("\"bad ")) {
+    let together = score(&mixed);
+    assert_eq!((alone.0, together.0), (Some(0), Some(0)));
+    assert_eq!(together.1.lines().count(), good.len() + bad.len(), "each line has its answer");
+    let kept: Vec<&str> = together.1.lines().filter(|l| l.contains("\"good ")).collect();
+    assert_eq!(kept, alone.1.lines().collect::<Vec<_>>());
+    for line in together.1.lines().filter(|l| l.contains("\"bad ")) {
         let answer: Json = serde_json::from_str(line).unwrap();
         let rejected = answer["message"].as_str().is_some_and(|m| !m.is_empty());
         let shown: String = line.chars().take(300).collect();

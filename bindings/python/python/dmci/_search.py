@@ -69,7 +69,7 @@ class Found:
         """Predictions for rows of other data."""
         from ._model import Model
 
-        return Model(self.program)(data)
+        return np.asarray(Model(self.program)(data))
 
     def __str__(self) -> str:
         return self.formula
