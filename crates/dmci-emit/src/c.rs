@@ -1,6 +1,6 @@
 //! C99: one lane a call, with the gradient.
 
-mod operations;
+pub(crate) mod operations;
 
 use crate::lines::{Lines, quoted, real};
 use crate::scalar::{Code, Kind, Repeat, Scalar};

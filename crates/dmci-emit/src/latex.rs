@@ -2,9 +2,10 @@
 
 use crate::lines::{Lines, quoted};
 use crate::scalar::{Code, Scalar};
+use crate::spelling::fill;
 use crate::{Route, Routes, Signature};
 use dmci::Report;
-use dmci_ops::Op;
+use dmci_ops::{Binding, Op};
 
 /// How tightly a formula holds together.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
@@ -140,68 +141,28 @@ fn number_formula(x: f64) -> Formula {
 }
 
 fn formula(op: Op, args: &[&Formula]) -> Formula {
-    let nothing = Formula::atom("");
-    let arg = |i: usize| args.get(i).copied().unwrap_or(&nothing);
-    let (a, b, c) = (arg(0), arg(1), arg(2));
-    let call = |name: &str| {
-        let list: Vec<&str> = args.iter().map(|f| f.0.as_str()).collect();
-        Formula::atom(format!(r"{name}\left({}\right)", list.join(", ")))
+    let spelling = op.spelling();
+    let mut bind = match spelling.binding {
+        Binding::Sum => Bind::Sum,
+        Binding::Product => Bind::Product,
+        Binding::Atom => Bind::Atom,
+        Binding::Operand => args[0].1,
     };
-    let relation = |sign: &str| Formula::atom(format!("{} {sign} {}", a.0, b.0));
-    let cases = |test: &str, yes: &str, no: &str| {
-        Formula::atom(format!(
-            r"\begin{{cases}} {yes} & \text{{if }} {test} \\ {no} & \text{{otherwise}} \end{{cases}}"
-        ))
-    };
-    match op {
-        Op::Same | Op::Stop | Op::Linear | Op::ToReal | Op::ToInt | Op::Counted => a.clone(),
-        Op::Add | Op::IntAdd => {
-            let least = if b.0.starts_with('-') { Bind::Product } else { Bind::Sum };
-            Formula(format!("{} + {}", a.0, b.at(least)), Bind::Sum)
+    let text = fill(spelling.latex, |mark, i| {
+        let x = args[i];
+        let is_negative = x.0.starts_with('-');
+        match mark {
+            Some('*') => x.at(Bind::Product),
+            Some('^') => x.at(Bind::Atom),
+            Some('+') if is_negative => x.at(Bind::Product),
+            // A negative number in front needs no parentheses of its own.
+            Some('-') if is_negative && !x.0.contains(' ') => {
+                bind = Bind::Sum;
+                x.0.clone()
+            }
+            Some('-') => x.at(Bind::Product),
+            _ => x.0.clone(),
         }
-        Op::Sub | Op::IntSub => Formula(format!("{} - {}", a.0, b.at(Bind::Product)), Bind::Sum),
-        // A negative number in front needs no parentheses of its own.
-        Op::Mul | Op::IntMul | Op::Gate | Op::Weigh if a.0.starts_with('-') && !a.0.contains(' ') => {
-            Formula(format!(r"{} \cdot {}", a.0, b.at(Bind::Product)), Bind::Sum)
-        }
-        Op::Mul | Op::IntMul | Op::Gate | Op::Weigh => {
-            Formula(format!(r"{} \cdot {}", a.at(Bind::Product), b.at(Bind::Product)), Bind::Product)
-        }
-        Op::Div | Op::Ratio => Formula::atom(format!(r"\frac{{{}}}{{{}}}", a.0, b.0)),
-        Op::Neg => Formula(format!("-{}", a.at(Bind::Product)), Bind::Sum),
-        Op::Abs | Op::IntAbs => Formula::atom(format!(r"\left|{}\right|", a.0)),
-        Op::Sqrt | Op::Root => Formula::atom(format!(r"\sqrt{{{}}}", a.0)),
-        Op::Cbrt => Formula::atom(format!(r"\sqrt[3]{{{}}}", a.0)),
-        Op::Exp => Formula::atom(format!("e^{{{}}}", a.0)),
-        Op::Expm1 => Formula(format!("e^{{{}}} - 1", a.0), Bind::Sum),
-        Op::Log => call(r"\ln"),
-        Op::Log2 => call(r"\log_2"),
-        Op::Log10 => call(r"\log_{10}"),
-        Op::Log1p => Formula::atom(format!(r"\ln\left(1 + {}\right)", a.0)),
-        Op::Sin | Op::Cos | Op::Tan | Op::Sinh | Op::Cosh | Op::Tanh => call(&format!(r"\{}", op.name())),
-        Op::Asin => call(r"\arcsin"),
-        Op::Acos => call(r"\arccos"),
-        Op::Atan => call(r"\arctan"),
-        Op::Hypot => Formula::atom(format!(r"\sqrt{{{{{}}}^2 + {{{}}}^2}}", a.at(Bind::Atom), b.at(Bind::Atom))),
-        Op::Pow => Formula::atom(format!("{{{}}}^{{{}}}", a.at(Bind::Atom), b.0)),
-        Op::Gamma => call(r"\Gamma"),
-        Op::Lgamma => call(r"\ln\Gamma"),
-        Op::Digamma => call(r"\psi"),
-        Op::Sigmoid => call(r"\sigma"),
-        Op::Relu => Formula::atom(format!(r"\max\left(0, {}\right)", a.0)),
-        Op::Min | Op::IntMin => call(r"\min"),
-        Op::Max | Op::IntMax => call(r"\max"),
-        Op::Floor => Formula::atom(format!(r"\left\lfloor {} \right\rfloor", a.0)),
-        Op::Ceiling => Formula::atom(format!(r"\left\lceil {} \right\rceil", a.0)),
-        Op::Lt | Op::IntLt => relation("<"),
-        Op::Le | Op::IntLe => relation(r"\le"),
-        Op::Gt => relation(">"),
-        Op::Ge => relation(r"\ge"),
-        Op::Eq | Op::IntEq | Op::Eqv => relation("="),
-        Op::Not => Formula::atom(format!(r"\neg\left({}\right)", a.0)),
-        Op::And => relation(r"\wedge"),
-        Op::Or => Formula::atom(format!(r"\left({} \vee {}\right)", a.0, b.0)),
-        Op::Select | Op::IntSelect | Op::BoolSelect => cases(&a.0, &b.0, &c.0),
-        other => call(&format!(r"\operatorname{{{}}}", other.name())),
-    }
+    });
+    Formula(text, bind)
 }

@@ -11,6 +11,7 @@ mod latex;
 mod lines;
 mod python;
 mod scalar;
+mod spelling;
 mod sympy;
 
 use dmci::ErrorCode;

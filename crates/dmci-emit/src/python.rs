@@ -4,7 +4,7 @@
 //! operations are total, so lanes that are elsewhere do no harm.
 
 mod loops;
-mod operations;
+pub(crate) mod operations;
 
 use crate::lines::{Lines, quoted};
 use crate::scalar::{Code, Scalar};

@@ -7,6 +7,8 @@
 
 #[macro_use]
 mod pieces;
+#[macro_use]
+mod rows;
 
 pub mod arith;
 pub mod derivative;
@@ -17,11 +19,12 @@ pub mod op;
 pub mod real;
 mod shape;
 mod single;
+mod table;
 mod wide;
 mod word;
 
 pub use kernel::{Kernel, Layout, NONE, Tensor, copy_row};
-pub use op::{Build, INT_LIMIT, MAX_ARITY, Op, Type};
+pub use op::{Binding, Build, Code, INT_LIMIT, MAX_ARITY, Op, Spelling, Type};
 pub use shape::Shape;
 pub use wide::round_lanes;
 pub use word::{Word, lengthen, shorten};

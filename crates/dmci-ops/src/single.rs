@@ -1,65 +1,12 @@
 //! Operations in single precision: with kernels of their own, or as in double precision and then rounded.
 
-use crate::arith::{Arith, Single, Soft};
+use crate::arith::{Single, Soft};
 use crate::op::{MAX_ARITY, Op, Type, single};
-use crate::real::kernel::single as kernel;
 use crate::wide::round_lanes;
 use crate::word::{Word, lengthen, shorten};
 
-macro_rules! kernels {
-    (one: $($one:ident $unary:ident)*; two: $($two:ident $binary:ident)*) => {
-        impl Op {
-            /// Whether the operation has a kernel of its own in single precision.
-            pub fn has_single_kernel(self) -> bool {
-                matches!(self, $(Op::$one)|* | $(Op::$two)|*)
-            }
-
-            /// What its kernel in single precision makes of one or two numbers.
-            #[inline(always)]
-            pub fn single_kernel<A: Arith>(self, a: &mut A, x: A::V, y: A::V) -> Option<A::V> {
-                Some(match self {
-                    $(Op::$one => kernel::$unary(a, x),)*
-                    $(Op::$two => kernel::$binary(a, x, y),)*
-                    _ => return None,
-                })
-            }
-
-            /// The same for many lanes: what needs a slow function comes out as NaN.
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2,fma")]
-            fn single_wide<W: Word>(self, d: &mut [W], a: &[W], b: &[W]) {
-                let mut wide = Single::<crate::arith::Hard, true>::new();
-                match self {
-                    $(Op::$one => each_lane(d, a, b, |x, _| kernel::$unary(&mut wide, x)),)*
-                    $(Op::$two => each_lane(d, a, b, |x, y| kernel::$binary(&mut wide, x, y)),)*
-                    _ => {}
-                }
-            }
-        }
-    };
-}
-
-kernels! {
-    one:
-        Exp exp
-        Expm1 expm1
-        Log log
-        Log1p log1p
-        Sin sin
-        Cos cos
-        Sinh sinh
-        Cosh cosh
-        Tanh tanh
-        Sigmoid sigmoid
-        Softplus softplus;
-    two:
-        Pow pow
-        PowBase pow_base
-        PowExponent pow_exponent
-}
-
 #[inline(always)]
-fn each_lane<W: Word>(d: &mut [W], a: &[W], b: &[W], mut f: impl FnMut(f32, f32) -> f32) {
+pub(crate) fn each_lane<W: Word>(d: &mut [W], a: &[W], b: &[W], mut f: impl FnMut(f32, f32) -> f32) {
     for ((d, &a), &b) in d.iter_mut().zip(a).zip(b) {
         *d = W::of_single(f(a.single(), b.single()));
     }

@@ -1,40 +1,15 @@
 //! Loops over lanes, compiled for what the processor has.
 
-use crate::arith::{Hard, Scalar};
 use crate::op::{MAX_ARITY, Op, single};
-use crate::real::{self, kernel};
+#[cfg(target_arch = "x86_64")]
+use crate::real;
 
-macro_rules! functions {
-    ($($name:ident($($x:ident),*))*) => {
-        /// The functions that have kernels, for use outside or inside of wide loops.
-        #[allow(missing_docs)]
-        pub(crate) trait Functions {
-            $(fn $name($($x: f64),*) -> f64;)*
-        }
+/// Functions that have kernels, one number at a time.
+pub(crate) struct Plain;
 
-        /// One number at a time.
-        pub(crate) struct Plain;
-
-        impl Functions for Plain {
-            $(#[inline] fn $name($($x: f64),*) -> f64 { real::$name($($x),*) })*
-        }
-
-        /// Inside of a loop that is vectorised: what needs a slow function comes out as NaN.
-        pub(crate) struct Wide;
-
-        impl Functions for Wide {
-            $(#[inline(always)] fn $name($($x: f64),*) -> f64 {
-                kernel::$name(&mut Scalar::<Hard, true>::new(), $($x),*)
-            })*
-        }
-    };
-}
-
-functions! {
-    exp(x) expm1(x) log(x) log1p(x) sin(x) cos(x) tan(x) sinh(x) cosh(x) tanh(x) sigmoid(x) softplus(x) pow(x, y)
-    log2(x) log10(x) asin(x) acos(x) atan(x) atan2(y, x) asinh(x) acosh(x) atanh(x) cbrt(x) hypot(x, y)
-    erf(x) erfc(x) gamma(x) lgamma(x) digamma(x) polygamma(x, n)
-}
+/// Functions that have kernels, inside of a loop that is vectorised: what needs a slow function comes out as NaN.
+#[cfg(target_arch = "x86_64")]
+pub(crate) struct Wide;
 
 /// Rounds the reals of many lanes to single precision.
 pub fn round_lanes(row: &mut [u64]) {
@@ -53,7 +28,8 @@ fn round_wide(row: &mut [u64]) {
 }
 
 /// Not a number, as operations give it.
-pub(crate) const NAN: u64 = 0x7FF8_0000_0000_0000;
+#[cfg(target_arch = "x86_64")]
+const NAN: u64 = 0x7FF8_0000_0000_0000;
 
 impl Op {
     /// The values of many lanes at once: the same function, in a loop that can be vectorised.
@@ -87,18 +63,7 @@ impl Op {
         self.lanes_with::<Wide>(d, [a, b, c]);
     }
 
-    /// Whether the kernel needs a slow function for some arguments.
-    fn has_slow_arguments(self) -> bool {
-        use Op::*;
-        let powers = matches!(self, Pow | PowBase | PowExponent);
-        let exponential = matches!(self, Exp | Sinh | Sigmoid | Softplus);
-        let elementary = matches!(self, Log | Log1p | Log2 | Log10 | Sin | Cos | Tan | Asinh | Acosh | Atanh);
-        powers
-            || exponential
-            || elementary
-            || matches!(self, Atan2 | Cbrt | Hypot | Gamma | Lgamma | Digamma | Polygamma)
-    }
-
+    #[cfg(target_arch = "x86_64")]
     #[cold]
     fn eval_slow(self, d: &mut [u64], [a, b, c]: [&[u64]; MAX_ARITY]) {
         for (i, d) in d.iter_mut().enumerate().filter(|(_, d)| **d == NAN) {

@@ -1,107 +1,14 @@
-//! Every operation as an expression of C, and the functions that C does not have.
+//! Operations as expressions of C, and the functions that C does not have.
 
+use crate::spelling::{fill_names, own_functions};
 use dmci_ops::Op;
 use std::collections::BTreeSet;
 
 /// An operation on names. Functions of our own that it calls are noted in `used`.
 pub fn expression(op: Op, args: &[&str], used: &mut BTreeSet<&'static str>) -> String {
-    let arg = |i: usize| args.get(i).copied().unwrap_or("0");
-    let (a, b, c) = (arg(0), arg(1), arg(2));
-    let infix = |sign: &str| format!("{a} {sign} {b}");
-    let call = |name: &str| format!("{name}({})", args.join(", "));
-    let mut own = |name: &'static str| {
-        used.insert(name);
-        format!("d_{name}({})", args.join(", "))
-    };
-    match op {
-        Op::Same | Op::Stop | Op::Linear => a.to_string(),
-        Op::Add | Op::IntAdd => infix("+"),
-        Op::Sub | Op::IntSub => infix("-"),
-        Op::Mul | Op::IntMul => infix("*"),
-        Op::Div => infix("/"),
-        Op::Neg => format!("-{a}"),
-        Op::Abs => call("fabs"),
-        Op::Sign => own("sign"),
-        Op::Sqrt | Op::Root => call("sqrt"),
-        Op::Ratio => format!("{b} == 0.0 ? 0.0 : {a} / {b}"),
-        Op::Cbrt => call("cbrt"),
-        Op::Exp => call("exp"),
-        Op::Expm1 => call("expm1"),
-        Op::Log => call("log"),
-        Op::Log2 => call("log2"),
-        Op::Log10 => call("log10"),
-        Op::Log1p => call("log1p"),
-        Op::Sin => call("sin"),
-        Op::Cos => call("cos"),
-        Op::Tan => call("tan"),
-        Op::Asin => call("asin"),
-        Op::Acos => call("acos"),
-        Op::Atan => call("atan"),
-        Op::Atan2 => call("atan2"),
-        Op::Sinh => call("sinh"),
-        Op::Cosh => call("cosh"),
-        Op::Tanh => call("tanh"),
-        Op::Asinh => call("asinh"),
-        Op::Acosh => call("acosh"),
-        Op::Atanh => call("atanh"),
-        Op::Hypot => call("hypot"),
-        Op::Pow => call("pow"),
-        Op::PowBase => format!("{b} == 0.0 ? 0.0 : {b} * pow({a}, {b} - 1.0)"),
-        Op::PowExponent => format!("{a} == 0.0 && {b} > 0.0 ? 0.0 : pow({a}, {b}) * log({a})"),
-        Op::Erf => call("erf"),
-        Op::Erfc => call("erfc"),
-        Op::Gamma => call("tgamma"),
-        Op::Lgamma => call("lgamma"),
-        Op::Digamma => {
-            used.insert("polygamma");
-            format!("d_polygamma({a}, 0.0)")
-        }
-        Op::Polygamma => own("polygamma"),
-        Op::Sigmoid => own("sigmoid"),
-        Op::Softplus => own("softplus"),
-        Op::Relu => format!("{a} <= 0.0 ? 0.0 : {a}"),
-        Op::Min => own("min"),
-        Op::Max => own("max"),
-        Op::Share => format!("{a} < {b} ? 1.0 : {a} > {b} ? 0.0 : {a} == {b} ? 0.5 : NAN"),
-        Op::Gate | Op::Weigh => format!("{b} == 0.0 ? 0.0 : {a} * {b}"),
-        Op::Counts => format!("{b} != 0.0 || isfinite({a}) ? 1.0 : 0.0"),
-        Op::Counted => format!("{b} != 0.0 || isfinite({a}) ? {a} : 0.0"),
-        Op::Floor => call("floor"),
-        Op::Ceiling => call("ceil"),
-        Op::Round => call("rint"),
-        Op::Truncate => call("trunc"),
-        // There is no negative zero among results of these.
-        Op::Quotient => format!("rint(({a} - fmod({a}, {b})) / {b}) + 0.0"),
-        Op::FloorQuotient => own("floor_quotient"),
-        Op::Remainder => format!("{} + 0.0", call("fmod")),
-        Op::Modulo => own("modulo"),
-        Op::Lt | Op::IntLt => infix("<"),
-        Op::Le | Op::IntLe => infix("<="),
-        Op::Gt => infix(">"),
-        Op::Ge => infix(">="),
-        Op::Eq | Op::IntEq => infix("=="),
-        Op::Eqv => format!("({a} == {b} && !signbit({a}) == !signbit({b})) || (isnan({a}) && isnan({b}))"),
-        Op::IsInteger => format!("isfinite({a}) && trunc({a}) == {a}"),
-        Op::IntMin => format!("{a} < {b} ? {a} : {b}"),
-        Op::IntMax => format!("{a} > {b} ? {a} : {b}"),
-        Op::IntAbs => format!("{a} < 0 ? -{a} : {a}"),
-        Op::IntQuotient => format!("{b} == 0 ? 0 : {a} / {b}"),
-        Op::IntRemainder => format!("{b} == 0 ? 0 : {a} % {b}"),
-        Op::IntFloorQuotient => format!("{b} == 0 ? 0 : {a} / {b} - ({a} % {b} != 0 && ({a} < 0) != ({b} < 0))"),
-        Op::IntModulo => {
-            format!("{b} == 0 ? 0 : {a} % {b} + ({a} % {b} != 0 && ({a} % {b} < 0) != ({b} < 0) ? {b} : 0)")
-        }
-        Op::IntFits => format!("{a} < {limit} && {a} > -{limit}", limit = dmci_ops::INT_LIMIT),
-        Op::IntMulFits => format!("fabs((double){a} * (double){b}) < {}.0", dmci_ops::INT_LIMIT),
-        Op::IntDivides => format!("{b} != 0 && {a} % {b} == 0"),
-        Op::ToReal => format!("(double){a}"),
-        Op::ToInt => format!("fabs({a}) < 9.0e18 ? (int64_t){a} : 0"),
-        Op::IsInt => format!("trunc({a}) == {a} && fabs({a}) < {}.0", dmci_ops::INT_LIMIT),
-        Op::Not => format!("!{a}"),
-        Op::And => infix("&&"),
-        Op::Or => infix("||"),
-        Op::Select | Op::IntSelect | Op::BoolSelect => format!("{a} ? {b} : {c}"),
-    }
+    let spelling = op.spelling().c;
+    used.extend(own_functions(spelling, "d_"));
+    fill_names(spelling, args)
 }
 
 /// Functions that C does not have, by name.

@@ -1,105 +1,24 @@
-//! Every operation as an expression of Python, and the functions that these need.
+//! Operations as expressions of Python, and the functions that these need.
 
 use super::Dialect;
 use crate::lines::Lines;
+use crate::spelling::{fill_names, own_functions};
 use dmci_ops::Op;
 use std::collections::BTreeSet;
 
 /// An operation on names. Functions of our own that it calls are noted in `used`.
 pub fn expression(op: Op, args: &[&str], dialect: Dialect, used: &mut BTreeSet<&'static str>) -> String {
-    let arg = |i: usize| args.get(i).copied().unwrap_or("0");
-    let (a, b, c) = (arg(0), arg(1), arg(2));
-    let m = dialect.module();
-    let infix = |sign: &str| format!("{a} {sign} {b}");
-    let module = |name: &str| format!("{m}.{name}({})", args.join(", "));
+    let spelling = op.spelling().python;
     // PyTorch would make single precision of it.
-    let as_real =
-        |a: &str| if dialect == Dialect::Torch { format!("{a}.to(torch.float64)") } else { format!("{a} * 1.0") };
-    let first = if dialect == Dialect::NumPy { "xp, " } else { "" };
-    let mut own = |name: &'static str| {
+    let as_real = if dialect == Dialect::Torch { "#1.to(torch.float64)" } else { "#1 * 1.0" };
+    let mut text = spelling.replace("REAL(#1)", as_real).replace("M.", &format!("{}.", dialect.module()));
+    for name in own_functions(spelling, "_") {
         used.insert(name);
-        format!("_{name}({first}{})", args.join(", "))
-    };
-    match op {
-        Op::Same | Op::Stop | Op::Linear => a.to_string(),
-        Op::Add | Op::IntAdd => infix("+"),
-        Op::Sub | Op::IntSub => infix("-"),
-        Op::Mul | Op::IntMul => infix("*"),
-        Op::Div => infix("/"),
-        Op::Neg => format!("-{a}"),
-        Op::Abs | Op::IntAbs => module("abs"),
-        Op::Sign => module("sign"),
-        Op::Sqrt | Op::Root => module("sqrt"),
-        Op::Ratio => own("ratio"),
-        Op::Cbrt => own("cbrt"),
-        Op::Exp => module("exp"),
-        Op::Expm1 => module("expm1"),
-        Op::Log => module("log"),
-        Op::Log2 => module("log2"),
-        Op::Log10 => module("log10"),
-        Op::Log1p => module("log1p"),
-        Op::Sin => module("sin"),
-        Op::Cos => module("cos"),
-        Op::Tan => module("tan"),
-        Op::Asin => module("arcsin"),
-        Op::Acos => module("arccos"),
-        Op::Atan => module("arctan"),
-        Op::Atan2 => module("arctan2"),
-        Op::Sinh => module("sinh"),
-        Op::Cosh => module("cosh"),
-        Op::Tanh => module("tanh"),
-        Op::Asinh => module("arcsinh"),
-        Op::Acosh => module("arccosh"),
-        Op::Atanh => module("arctanh"),
-        Op::Hypot => module("hypot"),
-        Op::Pow => own("pow"),
-        Op::PowBase => own("pow_base"),
-        Op::PowExponent => own("pow_exponent"),
-        Op::Erf => own("erf"),
-        Op::Erfc => own("erfc"),
-        Op::Gamma => own("gamma"),
-        Op::Lgamma => own("lgamma"),
-        Op::Digamma => own("digamma"),
-        Op::Polygamma => own("polygamma"),
-        Op::Sigmoid => own("sigmoid"),
-        Op::Softplus => own("softplus"),
-        Op::Relu => own("relu"),
-        Op::Min | Op::IntMin => module("minimum"),
-        Op::Max | Op::IntMax => module("maximum"),
-        Op::Share => own("share"),
-        Op::Gate | Op::Weigh => own("gate"),
-        Op::Counts => own("counts"),
-        Op::Counted => own("counted"),
-        Op::Floor => module("floor"),
-        Op::Ceiling => module("ceil"),
-        Op::Round => module("round"),
-        Op::Truncate => module("trunc"),
-        Op::Quotient => own("quotient"),
-        Op::FloorQuotient => own("floor_quotient"),
-        Op::Remainder => own("remainder"),
-        Op::Modulo => own("modulo"),
-        Op::Lt | Op::IntLt => infix("<"),
-        Op::Le | Op::IntLe => infix("<="),
-        Op::Gt => infix(">"),
-        Op::Ge => infix(">="),
-        Op::Eq | Op::IntEq => infix("=="),
-        Op::Eqv => own("eqv"),
-        Op::IsInteger => own("is_integer"),
-        Op::IntQuotient => own("int_quotient"),
-        Op::IntRemainder => own("int_remainder"),
-        Op::IntFloorQuotient => own("int_floor_quotient"),
-        Op::IntModulo => own("int_modulo"),
-        Op::IntFits => format!("{m}.abs({a}) < {}", dmci_ops::INT_LIMIT),
-        Op::IntMulFits => format!("{m}.abs({} * {b}) < {}", as_real(a), dmci_ops::INT_LIMIT),
-        Op::IntDivides => own("int_divides"),
-        Op::ToReal => as_real(a),
-        Op::ToInt => own("to_int"),
-        Op::IsInt => own("is_int"),
-        Op::Not => format!("{m}.logical_not({a})"),
-        Op::And => format!("{m}.logical_and({a}, {b})"),
-        Op::Or => format!("{m}.logical_or({a}, {b})"),
-        Op::Select | Op::IntSelect | Op::BoolSelect => format!("{m}.where({a}, {b}, {c})"),
+        if dialect == Dialect::NumPy {
+            text = text.replace(&format!("_{name}("), &format!("_{name}(xp, "));
+        }
     }
+    fill_names(&text, args)
 }
 
 /// Functions that every module has: constants, lanes, leaves.
@@ -239,7 +158,7 @@ def _double(x):
 
 /// Functions of our own: name, arguments, and what they return, with `M.` for the module. `S.` is the module of special
 /// functions, and words with a leading underscore are other functions of ours.
-const FUNCTIONS: &[(&str, &str, &str)] = &[
+pub const FUNCTIONS: &[(&str, &str, &str)] = &[
     ("ratio", "a, b", "M.where(b == 0, 0.0, a / M.where(b == 0, 1.0, b))"),
     ("cbrt", "a", "CBRT"),
     ("pow", "a, b", "POW(a, b)"),

@@ -36,16 +36,6 @@ impl Formed {
     }
 }
 
-/// Whether an operation is a kernel of many instructions.
-pub(super) fn has_kernel(op: Op) -> bool {
-    use Op::*;
-    let exponential = matches!(op, Exp | Expm1 | Sinh | Cosh | Tanh | Sigmoid | Pow | PowBase | PowExponent);
-    let logarithm = matches!(op, Log | Log2 | Log10 | Log1p | Softplus | Asinh | Acosh | Atanh);
-    let trigonometric = matches!(op, Sin | Cos | Tan | Asin | Acos | Atan | Atan2);
-    let other = matches!(op, Cbrt | Hypot | Erf | Erfc | Gamma | Lgamma | Digamma | Polygamma);
-    exponential || logarithm || trigonometric || other
-}
-
 impl Builder {
     /// The value with the bits that the block interpreter would have.
     pub fn exact_bits(&mut self, x: Formed) -> Value {
@@ -170,8 +160,8 @@ impl Builder {
             let (value, form) = self.with_signs(op, a, b);
             return Formed::new(value, form);
         }
-        self.merging = has_kernel(op);
-        let value = match has_kernel(op) {
+        self.merging = op.has_kernel();
+        let value = match op.has_kernel() {
             true if self.packed && op.has_single_kernel() => op.single_kernel(self, a.value, b.value),
             true if self.packed => self.kernel_in_halves(op, args),
             _ => self.inline(op, a, b, c),
@@ -196,8 +186,12 @@ impl Builder {
         Formed::new(value, if op.result() == Type::Real { Form::Real } else { Form::Bits })
     }
 
+    /// Instructions for an operation that takes no signs; none for one whose row says that it is called.
     pub(super) fn inline(&mut self, op: Op, fa: Formed, fb: Formed, fc: Formed) -> Option<Value> {
         let (a, b) = (fa.value, fb.value);
+        if let Some(value) = op.kernel(self, a, b) {
+            return Some(value);
+        }
         Some(match op {
             Op::Same | Op::Stop | Op::Linear => a,
             Op::Abs => self.abs(a),
@@ -223,36 +217,6 @@ impl Builder {
                 let what = if op == Op::Counts { self.real(1.0) } else { a };
                 self.without(out, what)
             }
-            Op::Exp => kernel::exp(self, a),
-            Op::Expm1 => kernel::expm1(self, a),
-            Op::Log => kernel::log(self, a),
-            Op::Log1p => kernel::log1p(self, a),
-            Op::Sin => kernel::sin(self, a),
-            Op::Cos => kernel::cos(self, a),
-            Op::Tan => kernel::tan(self, a),
-            Op::Sinh => kernel::sinh(self, a),
-            Op::Cosh => kernel::cosh(self, a),
-            Op::Tanh => kernel::tanh(self, a),
-            Op::Sigmoid => kernel::sigmoid(self, a),
-            Op::Softplus => kernel::softplus(self, a),
-            Op::Log2 => kernel::log2(self, a),
-            Op::Log10 => kernel::log10(self, a),
-            Op::Asin => kernel::asin(self, a),
-            Op::Acos => kernel::acos(self, a),
-            Op::Atan => kernel::atan(self, a),
-            Op::Atan2 => kernel::atan2(self, a, b),
-            Op::Asinh => kernel::asinh(self, a),
-            Op::Acosh => kernel::acosh(self, a),
-            Op::Atanh => kernel::atanh(self, a),
-            Op::Cbrt => kernel::cbrt(self, a),
-            Op::Hypot => kernel::hypot(self, a, b),
-            Op::Erf => kernel::erf(self, a),
-            Op::Erfc => kernel::erfc(self, a),
-            Op::Gamma => kernel::gamma(self, a),
-            Op::Lgamma => kernel::lgamma(self, a),
-            Op::Digamma => kernel::digamma(self, a),
-            Op::Polygamma => kernel::polygamma(self, a, b),
-            Op::Pow => kernel::pow(self, a, b),
             Op::PowBase => {
                 let one = self.real(1.0);
                 let less = self.sub(b, one);
@@ -409,5 +373,26 @@ impl Builder {
         let (whole, size, bound) = (self.eq(truncated, a), self.abs(a), self.real(bound));
         let small = self.lt(size, bound);
         self.and(whole, small)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dmci_ops::Code;
+
+    /// A row that promises instructions has some here, and a row that says that there are none has none.
+    #[test]
+    fn operations_become_what_their_rows_say() {
+        for &op in Op::ALL {
+            let mut builder = Builder::default();
+            let args = [0, 1, 2].map(|k| {
+                let form = if op.operands().get(k) == Some(&Type::Real) { Form::Real } else { Form::Bits };
+                Formed::new(builder.row(k as u32), form)
+            });
+            builder.operation(op, args);
+            let called = builder.instructions.iter().any(|i| matches!(i.action, Action::Call(_)));
+            assert_eq!(called, op.code() == Code::Call, "{op:?}");
+        }
     }
 }

@@ -7,10 +7,10 @@
 
 use super::fused_loops::{FusedLoops, FusedPart, FusedRounds, Past};
 use super::ir::{Action, Builder, Value};
-use super::lower::{Formed, has_kernel};
+use super::lower::Formed;
 use super::vex::{INSERT_UPPER, Opcode, plain};
 use crate::plan::{Plan, Slot, Step};
-use dmci_ops::{Op, Type};
+use dmci_ops::{Code, Op, Type};
 use std::ops::Range;
 
 /// Numbers of double precision from the lower half of a vector, and back.
@@ -23,49 +23,12 @@ pub(super) const WIDEN_MASK: Opcode = Opcode { map: 2, ..plain(0x25) };
 
 /// Whether an operation has instructions for single precision, or a kernel.
 fn packs(op: Op) -> bool {
-    is_simple(op) || has_kernel(op)
+    is_simple(op) || op.has_kernel()
 }
 
 /// Whether it has instructions for single precision.
 pub(super) fn is_simple(op: Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        Same | Stop
-            | Linear
-            | Add
-            | Sub
-            | Mul
-            | Div
-            | Neg
-            | Abs
-            | Sign
-            | Sqrt
-            | Root
-            | Ratio
-            | Gate
-            | Weigh
-            | Counts
-            | Counted
-            | Relu
-            | Min
-            | Max
-            | Share
-            | Floor
-            | Ceiling
-            | Round
-            | Truncate
-            | Lt
-            | Le
-            | Gt
-            | Ge
-            | Eq
-            | Not
-            | And
-            | Or
-            | Select
-            | BoolSelect
-    )
+    op.code() == Code::Simple
 }
 
 /// Whether a plan can be run with twice the lanes to a vector: everything in it is a real of single precision, or
@@ -131,7 +94,7 @@ impl Types {
 /// Whether packing makes up for putting leaves into one vector and taking results apart.
 pub(super) fn packing_pays(plan: &Plan) -> bool {
     let work = |step: &Step| match step {
-        Step::Op { op, .. } if has_kernel(*op) => 8,
+        Step::Op { op, .. } if op.has_kernel() => 8,
         Step::Op { .. } => 1,
         _ => 0,
     };

@@ -4,7 +4,6 @@ use super::arranged::Arranged;
 use super::compile::{Compiled, Part, vectors_written};
 use super::emit::MOST_LISTS;
 use super::lists::{Direct, Lists};
-use super::lower::has_kernel;
 use super::vex::Isa;
 use crate::block::{Frame, Leaves, STAYED, WORKSPACE, Which, Workspace, note_left};
 use crate::plan::{JitPolicy, LoopStep, Plan, Step};
@@ -162,7 +161,7 @@ impl Plan {
     }
 
     fn find_effort(&self) -> Effort {
-        let kernels = self.steps.iter().filter(|s| matches!(s, Step::Op { op, .. } if has_kernel(*op))).count() as u64;
+        let kernels = self.steps.iter().filter(|s| matches!(s, Step::Op { op, .. } if op.has_kernel())).count() as u64;
         let instructions = self.steps.len() as u64 + KERNEL_INSTRUCTIONS * kernels;
         let compile = |vectors: usize| COMPILE_PLAN + COMPILE_INSTRUCTION * instructions * vectors as u64;
         let run = self.work() as u64 + KERNEL_STEP * kernels;

@@ -346,9 +346,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_real_function_is_a_procedure_once() {
-        for (name, _) in real::UNARY {
-            assert_eq!(PRIMITIVES.iter().filter(|p| p.name == *name).count(), 1, "{name}");
+    fn every_operation_with_a_name_in_scheme_is_a_procedure_once() {
+        for op in dmci_ops::Op::ALL {
+            for name in op.scheme() {
+                let rows: Vec<_> = super::super::table().iter().filter(|p| p.name == *name).collect();
+                assert_eq!(rows.len(), 1, "{name}");
+                let n = op.operands().len() as u8;
+                assert!(rows[0].min <= n && rows[0].max.is_none_or(|max| n <= max), "{name} of {n} arguments");
+            }
         }
         for (i, row) in PRIMITIVES.iter().enumerate() {
             assert!(PRIMITIVES[..i].iter().all(|other| other.name != row.name), "{} twice", row.name);

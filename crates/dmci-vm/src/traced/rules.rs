@@ -10,13 +10,6 @@ use dmci_value::{Error, Kind, Value, alarm, num};
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
-/// A row of [`UNARY`].
-macro_rules! unary {
-    ($name:literal, $op:ident) => {
-        ($name, Op::$op, |w, a| one(w, $name, a, Op::$op))
-    };
-}
-
 /// How a primitive treats traced arguments.
 #[derive(Clone, Copy)]
 enum Rule {
@@ -24,6 +17,8 @@ enum Rule {
     Structural,
     /// It has a form of its own, used when an argument is traced.
     Own(Native),
+    /// It is an operation of the tape, of one operand or of two.
+    Operation(Op),
     /// It compares values deep inside its arguments: its own form is used whenever there is a tape.
     Deep(Native),
     /// It needs the numbers themselves: they are pinned.
@@ -68,6 +63,7 @@ fn run_extended(world: &mut World, row: &Row, args: &[Value]) -> Result<Value, E
     let result = match row.rule {
         // Operations on many numbers are rounded one by one.
         Rule::Own(own) if single && FOLDED.contains(&row.name) => own(world, &args)?,
+        Rule::Operation(op) if single && FOLDED.contains(&row.name) => operation(world, row.name, &args, op)?,
         _ => run(world, row, &args)?,
     };
     Ok(match row.function {
@@ -126,28 +122,26 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
             name: p.name,
             plain: p.run,
             rule,
-            function: match p.name {
-                "log" => Some(Op::Log),
-                name => UNARY.iter().find(|row| row.0 == name).map(|row| row.1),
-            },
+            function: Op::ALL.iter().copied().find(|op| op.operands().len() == 1 && op.scheme().contains(&p.name)),
             numeric: prims::numbers::PRIMITIVES.iter().any(|q| q.name == p.name),
-            plain_without_traced: matches!(rule, Rule::Structural | Rule::Own(_) | Rule::Pin),
+            plain_without_traced: matches!(rule, Rule::Structural | Rule::Own(_) | Rule::Operation(_) | Rule::Pin),
         }
     };
     prims::table().iter().map(row).collect()
 });
 
 fn run(world: &mut World, row: &Row, args: &[Value]) -> Result<Value, Error> {
-    let result = run_by(world, row.rule, row.plain, args);
+    let result = run_by(world, row, args);
     if world.placing {
         world.name_pins(row.name);
     }
     // Forms of their own know what their errors depend on.
-    if matches!(row.rule, Rule::Own(_)) { result } else { world.noting(args, result) }
+    if matches!(row.rule, Rule::Own(_) | Rule::Operation(_)) { result } else { world.noting(args, result) }
 }
 
-fn run_by(world: &mut World, rule: Rule, plain: Native, args: &[Value]) -> Result<Value, Error> {
-    match rule {
+fn run_by(world: &mut World, row: &Row, args: &[Value]) -> Result<Value, Error> {
+    let plain = row.plain;
+    match row.rule {
         Rule::Deep(own) => own(world, args),
         Rule::PinKey => {
             let mut args = args.to_vec();
@@ -163,6 +157,7 @@ fn run_by(world: &mut World, rule: Rule, plain: Native, args: &[Value]) -> Resul
         _ if !args.iter().any(|&v| world.needs_rule(v)) => plain(world, args),
         Rule::Structural => structural(world, plain, args),
         Rule::Own(own) => own(world, args),
+        Rule::Operation(op) => operation(world, row.name, args, op),
         Rule::Pin => {
             let args = args.iter().map(|&v| world.pin(v)).collect::<Result<Vec<_>, _>>()?;
             plain(world, &args)
@@ -199,50 +194,13 @@ fn rules() -> FxHashMap<&'static str, Rule> {
     let keyed = ["hash-table-set!", "hash-table-delete!", "hash-table-contains?", "%hash-table-ref"];
     rules.extend(keyed.map(|name| (name, Rule::PinKey)));
     rules.insert("boolean=?", Rule::Pin);
+    let operations = Op::ALL.iter().flat_map(|&op| op.scheme().iter().map(move |&name| (name, Rule::Operation(op))));
+    rules.extend(operations);
+    // These take more arguments, or other ones, than an operation has operands.
     rules.extend(OWN.iter().map(|&(name, own)| (name, Rule::Own(own))));
     rules.extend(DEEP.iter().map(|&(name, own)| (name, Rule::Deep(own))));
-    rules.extend(UNARY.iter().map(|&(name, _, own)| (name, Rule::Own(own))));
     rules
 }
-
-/// Functions of one real that are operations of the tape; the middle column is the operation.
-const UNARY: &[(&str, Op, Native)] = &[
-    unary!("abs", Abs),
-    unary!("magnitude", Abs),
-    unary!("sqrt", Sqrt),
-    unary!("cbrt", Cbrt),
-    unary!("exp", Exp),
-    unary!("expm1", Expm1),
-    unary!("log2", Log2),
-    unary!("log10", Log10),
-    unary!("log1p", Log1p),
-    unary!("sin", Sin),
-    unary!("cos", Cos),
-    unary!("tan", Tan),
-    unary!("asin", Asin),
-    unary!("acos", Acos),
-    unary!("sinh", Sinh),
-    unary!("cosh", Cosh),
-    unary!("tanh", Tanh),
-    unary!("asinh", Asinh),
-    unary!("acosh", Acosh),
-    unary!("atanh", Atanh),
-    unary!("erf", Erf),
-    unary!("erfc", Erfc),
-    unary!("gamma", Gamma),
-    unary!("lgamma", Lgamma),
-    unary!("log-gamma", Lgamma),
-    unary!("digamma", Digamma),
-    unary!("sigmoid", Sigmoid),
-    unary!("logistic", Sigmoid),
-    unary!("softplus", Softplus),
-    unary!("relu", Relu),
-    unary!("sign", Sign),
-    unary!("floor", Floor),
-    unary!("ceiling", Ceiling),
-    unary!("round", Round),
-    unary!("truncate", Truncate),
-];
 
 const OWN: &[(&str, Native)] = &[
     ("+", |w, a| fold(w, "+", a, add)),
@@ -268,17 +226,8 @@ const OWN: &[(&str, Native)] = &[
     (">=", |w, a| chain(w, ">=", a, greater_equal)),
     ("expt", |w, a| w.binary(Op::Pow, num::expt, a[0], a[1])),
     ("pow", |w, a| under("pow", "expt", w.binary(Op::Pow, num::expt, a[0], a[1]))),
-    ("atan2", |w, a| two(w, "atan2", a, Op::Atan2)),
-    ("hypot", |w, a| two(w, "hypot", a, Op::Hypot)),
     ("atan", |w, a| if a.len() == 2 { two(w, "atan", a, Op::Atan2) } else { one(w, "atan", a, Op::Atan) }),
     ("log", |w, a| if a.len() == 2 { log_base(w, a) } else { one(w, "log", a, Op::Log) }),
-    ("quotient", |w, a| two(w, "quotient", a, Op::Quotient)),
-    ("truncate-quotient", |w, a| two(w, "truncate-quotient", a, Op::Quotient)),
-    ("floor-quotient", |w, a| two(w, "floor-quotient", a, Op::FloorQuotient)),
-    ("remainder", |w, a| two(w, "remainder", a, Op::Remainder)),
-    ("truncate-remainder", |w, a| two(w, "truncate-remainder", a, Op::Remainder)),
-    ("modulo", |w, a| two(w, "modulo", a, Op::Modulo)),
-    ("floor-remainder", |w, a| two(w, "floor-remainder", a, Op::Modulo)),
     ("inexact", |w, a| inexact(w, "inexact", a)),
     ("exact->inexact", |w, a| inexact(w, "exact->inexact", a)),
     ("exact", |w, a| rounded(w, "exact", a, None)),
@@ -390,6 +339,10 @@ fn with_plain(world: &mut World, name: &str, args: &[Value]) -> Result<Value, Er
     let plain: Vec<Value> = args.iter().map(|&v| world.plain(v)).collect();
     let result = run_plain(world, name, &plain);
     world.noting(args, result)
+}
+
+fn operation(world: &mut World, name: &str, args: &[Value], op: Op) -> Result<Value, Error> {
+    if op.operands().len() == 1 { one(world, name, args, op) } else { two(world, name, args, op) }
 }
 
 fn one(world: &mut World, name: &str, args: &[Value], op: Op) -> Result<Value, Error> {

@@ -7,9 +7,9 @@ mod exponential;
 mod logarithm;
 mod trigonometric;
 
-pub use exponential::{cosh, exp, expm1, sigmoid, sinh, tanh};
-pub use logarithm::{log, log1p, pow, pow_base, pow_exponent, softplus};
-pub use trigonometric::{cos, sin};
+pub use exponential::*;
+pub use logarithm::*;
+pub use trigonometric::*;
 
 use crate::arith::Arith;
 
