@@ -3,9 +3,9 @@
 #
 #   scripts/test.sh --fast   formatting, lints and tests of the Rust crates, without fuzzing, generated programs,
 #                            Python and experiments; under 3 minutes when everything is compiled
-#   scripts/test.sh          everything that a change must pass, the Python package with NumPy and the
-#                            experiments in the small too; at most 18 minutes on two cores
-#   scripts/test.sh --long   more generated programs, 10 minutes of fuzzing for each target, the sampler, every
+#   scripts/test.sh          everything that a change must pass, the portable tier, the Python package with NumPy and the
+#                            experiments in the small too; at most 20 minutes on two cores
+#   scripts/test.sh --long   all tests of the portable tier, more generated programs, 10 minutes of fuzzing for each target, the sampler, every
 #                            crate from its package, the conformance tests on Guile and MIT Scheme, comparisons with faer
 #                            and JAX, the Python package with JAX, PyTorch, scikit-learn, OpenEvolve and
 #                            notebooks, and the benchmarks
@@ -61,6 +61,14 @@ fast_tests() {
     --skip results_are_written_checked_and_drawn --skip the_results_of_this_repository_are_right \
     --skip intervals_of_least_squares_cover_the_truth --skip intervals_of_likelihoods_cover_the_truth 2>&1 | tee "$log"
 }
+# What processors without machine code get. Its bits must be the same, so the usual tests serve; the default is those of
+# kernels, of executors, of the corpus and of fits.
+portable() {
+  local tests=(--test kernels --test native --test loops --test corpus --test lanes --test fits)
+  if [ $long = yes ]; then tests=(); fi
+  cargo test --no-default-features -p dmci-ops -p dmci-exec -p dmci -p dmci-fit "${tests[@]}" --no-fail-fast 2>&1 |
+    tee -a "$log"
+}
 # The paper's experiments in the small, by the command that people use; their claims are printed, not enforced.
 experiments() { "${CARGO_TARGET_DIR:-target}/debug/dmci" repro all --quick; }
 documentation() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude dmci-sample --no-deps --quiet; }
@@ -82,6 +90,7 @@ if [ $fast = yes ]; then
   exit 0
 fi
 section "tests, documentation examples and fuzzing" tests
+section "portable tier" portable
 if [ $long = yes ]; then section "Python" scripts/python.sh --long; else section "Python" scripts/python.sh; fi
 section "experiments, small" experiments
 section "counts of instructions" bench/counts.sh

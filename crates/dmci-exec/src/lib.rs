@@ -2,11 +2,14 @@
 //!
 //! **Invariant:** no executor knows Scheme, and no result depends on how lanes are grouped.
 
+// Some of what plans know of themselves is there for machine code alone.
+#![cfg_attr(not(all(feature = "native", target_arch = "x86_64")), allow(dead_code, unused_imports))]
+
 mod block;
 mod cost_model;
 mod f32_rows;
 mod loops;
-#[cfg_attr(not(target_arch = "x86_64"), path = "native_none.rs")]
+#[cfg_attr(not(all(feature = "native", target_arch = "x86_64")), path = "native_none.rs")]
 mod native;
 mod number;
 mod plan;

@@ -84,7 +84,7 @@ impl DerefMut for Words {
 }
 
 /// Large pages: with small ones, finding so much memory takes about as long as reading what is there.
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[cfg(all(feature = "native", target_arch = "x86_64", target_os = "linux"))]
 mod pages {
     use memmap2::{Advice, MmapMut};
 
@@ -103,7 +103,7 @@ mod pages {
 }
 
 /// There are none, or nothing is known of them.
-#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+#[cfg(not(all(feature = "native", target_arch = "x86_64", target_os = "linux")))]
 mod pages {
     pub type Pages = Vec<u8>;
 

@@ -1,5 +1,6 @@
 //! JitPolicy that reads and writes lists gives the bits of lanes alone, however many there are and whatever the lists are like.
 
+#![cfg(all(feature = "native", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used)]
 
 use dmci_exec::{JitPolicy, Leaves, List, PreparedCall, Results, StageResults, Staged, Target};

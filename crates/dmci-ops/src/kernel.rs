@@ -3,7 +3,7 @@
 
 use crate::linalg::{Number, Room, Scratch};
 use crate::matmul::matmul;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(feature = "native", target_arch = "x86_64"))]
 use crate::real::{has_whole_vectors, has_wide_fma};
 use crate::shape::Shape;
 use crate::word::{Word, lengthen, shorten};
@@ -167,7 +167,7 @@ impl Kernel {
             return self.run_in_short_words(out, shape, args, layout, scratch);
         }
         let job = Job { out, shape, args, maps, layout, scratch };
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(feature = "native", target_arch = "x86_64"))]
         if has_wide_fma() {
             // Products of matrices are bound by what can be loaded, and with more registers less is loaded. For all else
             // halves of these vectors are as good.
@@ -204,13 +204,13 @@ impl Kernel {
         scratch.short = short;
     }
 
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(feature = "native", target_arch = "x86_64"))]
     #[target_feature(enable = "avx2,fma")]
     fn run_wide<W: Word>(self, job: Job<'_, W>) {
         self.run_on(job);
     }
 
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(feature = "native", target_arch = "x86_64"))]
     #[target_feature(enable = "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl")]
     fn run_widest<W: Word>(self, job: Job<'_, W>) {
         self.multiply::<W, true>(job);

@@ -23,22 +23,22 @@ pub type Function = fn(f64) -> f64;
 /// Whether loops can be compiled for wide registers and multiply-adds are fused by the processor.
 #[inline]
 pub fn has_wide_fma() -> bool {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(feature = "native", target_arch = "x86_64"))]
     return std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma");
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(all(feature = "native", target_arch = "x86_64")))]
     false
 }
 
 /// Whether there are vectors of 512 bits besides, 32 of them: AVX-512 with F, DQ, BW and VL.
 #[inline]
 pub fn has_whole_vectors() -> bool {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(feature = "native", target_arch = "x86_64"))]
     return has_wide_fma()
         && std::is_x86_feature_detected!("avx512f")
         && std::is_x86_feature_detected!("avx512dq")
         && std::is_x86_feature_detected!("avx512bw")
         && std::is_x86_feature_detected!("avx512vl");
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(all(feature = "native", target_arch = "x86_64")))]
     false
 }
 

@@ -109,7 +109,7 @@ macro_rules! operations {
             }
 
             /// The same for many lanes: what needs a slow function comes out as NaN.
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(feature = "native", target_arch = "x86_64"))]
             #[target_feature(enable = "avx2,fma")]
             pub(crate) fn single_wide<W: Word>(self, d: &mut [W], a: &[W], b: &[W]) {
                 let mut wide = Single::<Hard, true>::new();
@@ -147,7 +147,7 @@ macro_rules! operations {
             $($(#[inline] fn $kernel($($x: f64),*) -> f64 { functions::$kernel($($x),*) })?)*
         }
 
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(feature = "native", target_arch = "x86_64"))]
         impl Functions for Wide {
             $($(#[inline(always)] fn $kernel($($x: f64),*) -> f64 {
                 kernel::$kernel(&mut Scalar::<Hard, true>::new(), $($x),*)
@@ -170,7 +170,7 @@ macro_rules! function {
     ([$(#[$doc:meta])*] $kernel:ident($($x:ident),*)) => {
         $(#[$doc])*
         pub fn $kernel($($x: f64),*) -> f64 {
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(feature = "native", target_arch = "x86_64"))]
             {
                 #[target_feature(enable = "avx2,fma")]
                 fn hard($($x: f64),*) -> f64 {

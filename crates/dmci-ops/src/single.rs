@@ -28,7 +28,7 @@ impl Op {
     }
 
     fn single_scalar(self, x: f32, y: f32) -> Option<f32> {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(feature = "native", target_arch = "x86_64"))]
         {
             #[target_feature(enable = "avx2,fma")]
             fn hard(op: Op, x: f32, y: f32) -> Option<f32> {
@@ -64,7 +64,7 @@ impl Op {
 
     fn single_lanes<W: Word>(self, d: &mut [W], [a, b, _]: [&[W]; MAX_ARITY]) {
         let one = |a: W, b: W| W::of_single(self.single_scalar(a.single(), b.single()).unwrap_or(f32::NAN));
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(feature = "native", target_arch = "x86_64"))]
         if crate::real::has_wide_fma() {
             // SAFETY: the processor has what the function was compiled for.
             unsafe { self.single_wide(d, a, b) };
@@ -86,7 +86,7 @@ impl Op {
             return self.single_lanes(d, args);
         }
         let [a, b, _] = args;
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(feature = "native", target_arch = "x86_64"))]
         if crate::real::has_wide_fma() {
             #[target_feature(enable = "avx2,fma")]
             fn wide(op: Op, d: &mut [u32], a: &[u32], b: &[u32]) -> bool {

@@ -13,13 +13,13 @@
 //! CONTRIBUTING.md says how to add one.
 
 use crate::arith::Arith;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(feature = "native", target_arch = "x86_64"))]
 use crate::arith::{Hard, Scalar, Single};
 use crate::op::{Binding, Build, Code, INT_LIMIT, MAX_ARITY, Speed, Spelling, Type};
 use crate::op::{divided, each_lane, fits, floor_quotient, i, modulo, pow_base, pow_exponent, r, real, share};
 use crate::real::{self, kernel};
 use crate::wide::Plain;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(feature = "native", target_arch = "x86_64"))]
 use crate::{wide::Wide, word::Word};
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10};
 

@@ -3,7 +3,7 @@
 use crate::kernel::{Kernel, Layout, Tensor};
 use crate::linalg::{Number, Scratch};
 use crate::op::{MAX_ARITY, Op};
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(feature = "native", target_arch = "x86_64"))]
 use crate::real::has_wide_fma;
 use crate::shape::Shape;
 use std::sync::Arc;
@@ -170,7 +170,7 @@ pub fn lengthen<W: Word>(to: &mut [W], from: &[u32]) {
 }
 
 fn each<A: Word, B: Word>(to: &mut [A], from: &[B], f: impl Fn(B) -> A) {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(feature = "native", target_arch = "x86_64"))]
     {
         #[target_feature(enable = "avx2,fma")]
         fn wide<A: Word, B: Word>(to: &mut [A], from: &[B], f: impl Fn(B) -> A) {
