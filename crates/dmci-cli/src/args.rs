@@ -138,6 +138,9 @@ pub struct SwitchArgs {
     /// Compute what depends on parameters or data alone again for every row
     #[arg(long)]
     pub no_stage: bool,
+    /// Keep small vectors and matrices as tensors
+    #[arg(long)]
+    pub no_split: bool,
 }
 
 /// How a program is run. Names and meanings are those of `RunSettings`, which has the defaults.

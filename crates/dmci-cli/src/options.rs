@@ -147,7 +147,7 @@ pub fn names(list: &str) -> Vec<String> {
 
 /// The passes that are switched on.
 pub fn passes(switches: &SwitchArgs) -> Passes {
-    Passes { dead: !switches.no_dead, merge: !switches.no_merge, stage: !switches.no_stage }
+    Passes { dead: !switches.no_dead, merge: !switches.no_merge, stage: !switches.no_stage, split: !switches.no_split }
 }
 
 /// How a program is run over rows.

@@ -117,7 +117,7 @@ fn lanes(n: usize) -> Vec<[f64; 3]> {
 
 #[test]
 fn a_loop_is_its_rounds_written_out() {
-    let none = Passes { dead: false, merge: false, stage: false };
+    let none = Passes { dead: false, merge: false, stage: false, split: false };
     for (passes, single) in [(Passes::default(), false), (none, false), (Passes::default(), true)] {
         let tape = derivatives(looped(single));
         tape.verify().unwrap();

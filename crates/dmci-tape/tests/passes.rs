@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use dmci_ops::{Build, Op};
-use dmci_tape::passes::{Passes, merge_equal, remove_dead};
+use dmci_ops::{Build, Kernel, Op, Shape};
+use dmci_tape::passes::{Passes, SMALL, merge_equal, remove_dead, split_small};
 use dmci_tape::{LeafKind, Node, NodeId, Recorder, Tape, gradient};
 
 fn ops(tape: &Tape) -> Vec<Op> {
@@ -94,7 +94,58 @@ fn switches_switch() {
     let (r, y, _) = twice([1.0, 2.0, 3.0, 4.0], false);
     let mut tape = r.tape().clone();
     tape.outputs = vec![y];
-    let run = |dead: bool, merge: bool| ops(&Passes { dead, merge, stage: true }.run(&tape)).len();
+    let run = |dead: bool, merge: bool| ops(&Passes { dead, merge, ..Passes::default() }.run(&tape)).len();
     assert_eq!((run(false, false), run(true, false)), (5, 5));
     assert_eq!((run(false, true), run(true, true)), (4, 4));
+}
+
+/// How many values are tensors.
+fn tensors(tape: &Tape) -> usize {
+    tape.shapes.iter().filter(|shape| !shape.is_scalar()).count()
+}
+
+/// A sum over a product of a vector of `n` numbers with itself.
+fn squares(n: usize) -> Tape {
+    let mut r = Recorder::new();
+    let numbers: Vec<NodeId> = (0..n).map(|i| r.leaf("x", LeafKind::Param, i as f64)).collect();
+    let x = r.pack(&numbers, Shape::Vector(n as u32));
+    let y = r.op(Op::Mul, &[x, x]);
+    let k = Kernel::MatMul { ta: false, tb: false, m: 1, k: n as u32, n: 1 };
+    let sum = r.kernel(k, &[x, y], Shape::Scalar);
+    Tape { outputs: vec![sum], ..r.tape().clone() }
+}
+
+#[test]
+fn small_tensors_become_numbers_and_large_ones_do_not() {
+    let small = split_small(&squares(SMALL)).unwrap();
+    small.verify().unwrap();
+    assert_eq!(tensors(&small), 0);
+    assert_eq!(ops(&small).len(), 2 * SMALL + SMALL - 1);
+    assert_eq!(split_small(&squares(SMALL + 1)), None);
+    let kept = Passes { split: false, ..Passes::default() }.run(&squares(3));
+    assert!(tensors(&kept) > 0);
+}
+
+#[test]
+fn small_tensors_in_linear_algebra_or_beside_large_ones_stay() {
+    let mut r = Recorder::new();
+    let m = r.tensor_leaf("m", LeafKind::Param, Shape::Matrix(2, 2), &[2.0, 1.0, 1.0, 3.0]);
+    let inverse = r.kernel(Kernel::Inverse, &[m], Shape::Matrix(2, 2));
+    let twice = r.op(Op::Add, &[inverse, inverse]);
+    let wide = r.tensor_leaf("w", LeafKind::Param, Shape::Matrix(20, 2), &[0.5; 40]);
+    let row = r.tensor_leaf("r", LeafKind::Param, Shape::Vector(2), &[0.5; 2]);
+    let sum = r.op(Op::Add, &[wide, row]);
+    // This one has nothing to do with the others.
+    let alone = r.op(Op::Exp, &[row]);
+    let free = r.tensor_leaf("f", LeafKind::Param, Shape::Vector(3), &[0.1, 0.2, 0.3]);
+    let split = r.op(Op::Sin, &[free]);
+    let tape = Tape { outputs: vec![twice, sum, alone, split], ..r.tape().clone() };
+    let new = split_small(&tape).unwrap();
+    new.verify().unwrap();
+    assert_eq!(
+        new.outputs.iter().map(|&o| new.shape(o)).collect::<Vec<_>>(),
+        [m, wide, row, free].map(|n| tape.shape(n))
+    );
+    // Three sines, and everything else as it was.
+    assert_eq!(ops(&new), [Op::Add, Op::Add, Op::Exp, Op::Sin, Op::Sin, Op::Sin]);
 }

@@ -2,7 +2,7 @@
 
 use dmci_exec::Plan;
 use dmci_tape::Tape;
-use dmci_tape::passes::{Passes, merge_equal, remove_dead};
+use dmci_tape::passes::{Passes, merge_equal, remove_dead, split_small};
 use serde_json::{Value as Json, json};
 
 /// A tape, what passes make of it, and its plan.
@@ -28,6 +28,12 @@ impl<'a> TapeReport<'a> {
     pub fn new(tape: &'a Tape, passes: Passes) -> Self {
         let mut after = Vec::new();
         let mut last = tape.clone();
+        if passes.split
+            && let Some(split) = split_small(&last)
+        {
+            after.push(("writing out small tensors", split.operations()));
+            last = split;
+        }
         for (on, name, pass) in [
             (passes.merge, "merging equal operations", merge_equal as fn(&Tape) -> Tape),
             (passes.dead, "removing dead ones", remove_dead),

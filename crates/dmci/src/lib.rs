@@ -118,7 +118,7 @@ pub use dmci_tape::Tape;
 /// use dmci::{GradOptions, Passes, Program, TapeReport};
 ///
 /// let tape = Program::new("(params (a free 3.0)) (+ (* a a) (* a a))").grad(&GradOptions::default())?.tape;
-/// let text = TapeReport::new(&tape, Passes { merge: true, dead: true, stage: false }).print(false);
+/// let text = TapeReport::new(&tape, Passes { stage: false, ..Passes::default() }).print(false);
 /// assert!(text.contains("merging equal operations leaves 2"), "{text}");
 /// # Ok::<(), dmci::Report>(())
 /// ```

@@ -80,7 +80,8 @@ fn every_mode_and_every_switch_gives_the_same_bits() {
     let theta = [0.9, 0.3, 0.8, 0.5, 1.1, -0.2];
     for mode in [Mode::Direct, Mode::Dmci, Mode::Tower(2)] {
         for switches in 0..8 {
-            let passes = Passes { dead: switches & 1 != 0, merge: switches & 2 != 0, stage: switches & 4 != 0 };
+            let on = |bit: u32| switches & bit != 0;
+            let passes = Passes { dead: on(1), merge: on(2), stage: on(4), split: on(1) };
             let model = Model::new(program.clone(), &["a", "b"], &["x"], options(mode.clone(), passes, 4096));
             compare(&model, &program, &["a", "b"], &theta, "x", &xs);
         }

@@ -58,7 +58,7 @@ impl Model {
             let failure = path.message();
             // A path that ends with an error has no derivatives.
             let want = if failure.is_some() { Want::Values } else { want };
-            KnownPath { tape: path.tape(want).clone(), next: next.collect(), failure }
+            KnownPath { tape: path.exported_tape(want), next: next.collect(), failure }
         });
         Ok(known.collect())
     }

@@ -10,6 +10,7 @@ use crate::interpreter::{self, Interpreter};
 use crate::report::Report;
 use dmci_exec::{JitPolicy, Staged};
 use dmci_ops::{Build, Op};
+use dmci_tape::passes::Passes;
 use dmci_tape::{Guard, Node, NodeId, Recorder, Tape, gradient, scalar_adjoints, tangents};
 use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Value};
@@ -40,7 +41,7 @@ pub(super) struct Path {
     recorder: Recorder,
     outputs: Vec<NodeId>,
     params: Vec<NodeId>,
-    passes: dmci_tape::passes::Passes,
+    passes: Passes,
     /// The last call in which a lane stayed on it.
     pub used: AtomicU64,
     /// A number that tells it from other paths, the same in every process.
@@ -194,10 +195,18 @@ impl Path {
 
     /// What is wanted as operations.
     pub fn tape(&self, want: Want) -> &Tape {
-        self.tapes[want as usize].get_or_init(|| self.make_tape(want))
+        self.tapes[want as usize].get_or_init(|| self.make_tape(want, self.passes))
     }
 
-    fn make_tape(&self, want: Want) -> Tape {
+    /// The same for people and other systems to read: tensors are tensors.
+    pub fn exported_tape(&self, want: Want) -> Tape {
+        if self.recorder.has_tensors() {
+            return self.make_tape(want, Passes { split: false, ..self.passes });
+        }
+        self.tape(want).clone()
+    }
+
+    fn make_tape(&self, want: Want, passes: Passes) -> Tape {
         let mut recorder = self.recorder.clone();
         let mut outputs = self.outputs.clone();
         if want >= Want::Gradients {
@@ -222,7 +231,7 @@ impl Path {
         }
         let mut tape = recorder.tape().clone();
         tape.outputs = outputs;
-        self.passes.run(&tape)
+        passes.run(&tape)
     }
 
     /// The second derivatives: how each number of a gradient changes with each number of the parameters.
