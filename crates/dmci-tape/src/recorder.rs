@@ -206,6 +206,12 @@ impl Recorder {
         outcome
     }
 
+    /// Notes that the path depends on an outcome that a boolean node need not have in the recorded lane: the guard has
+    /// to be conditioned on something that the lane does not take ([`Recorder::condition_guards`]).
+    pub fn guard_as(&mut self, node: NodeId, outcome: bool) {
+        self.tape.guards.push(Guard { node, outcome, pinned: false });
+    }
+
     /// Notes that the path depends on the very value that a boolean node compares with.
     pub fn pin(&mut self, node: NodeId) {
         self.tape.guards.push(Guard { node, outcome: self.values[node.0 as usize] != 0, pinned: true });

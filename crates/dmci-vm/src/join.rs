@@ -6,8 +6,12 @@
 //! on. If both end at the same place, without output and errors, and the values that they pass and
 //! the stores that they made differ only in numbers and booleans, these become selections by the
 //! boolean. Anything else stays a guard, and the machine is as if nothing had been tried.
+//!
+//! In the arm that the recorded lane does not take, its numbers decide nothing: a decision there that cannot be
+//! joined may go either way, since its guard concerns only lanes that take the arm (`join/choice.rs`).
 
 use crate::calls::Step;
+use crate::loops::Head;
 use crate::machine::Vm;
 use crate::traced::{Ending, Explanation};
 use crate::world::NAMED;
@@ -16,7 +20,10 @@ use dmci_tape::NodeId;
 use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Fault, Store, Value};
 
+mod choice;
 mod merge;
+
+use choice::Place;
 
 /// Calls and loop edges of both arms together, with all decisions inside.
 const BUDGET: i64 = 3000;
@@ -73,6 +80,12 @@ pub(crate) struct Arms {
     pub speculative: bool,
     /// Why it was left before an end that can be joined ([`Vm::leave_arm`]).
     pub left: Option<&'static str>,
+    /// The recorded lane does not take it.
+    pub dead: bool,
+    /// In a dead arm, a decision became a guard.
+    pub undecided: bool,
+    /// Where dead arms should end.
+    pub aim: Option<Place>,
 }
 
 /// Procedures at whose entry an arm ends.
@@ -101,6 +114,9 @@ impl Default for Arms {
             since: 0,
             speculative: false,
             left: None,
+            dead: false,
+            undecided: false,
+            aim: None,
         }
     }
 }
@@ -122,8 +138,8 @@ impl Arms {
 enum Tried {
     /// They met, and pass on these values.
     Met(End, Vec<Value>),
-    /// They did not; one of them ended where this procedure is entered, or not.
-    Parted { entered: Option<Value> },
+    /// They did not; where each of them ended.
+    Parted([Option<Place>; 2]),
 }
 
 /// What an arm did.
@@ -205,7 +221,12 @@ impl Vm {
     pub(crate) fn join(&mut self, test: Value, branch: usize, no: usize) -> Result<Option<Step>, Error> {
         let key = self.decision_key(branch);
         let Some(recording) = &self.world.recording else { return Ok(None) };
-        if self.arms.depth >= DEEPEST || recording.parted.get(&key).is_some_and(|&n| n >= PATIENCE) {
+        // Where dead arms look for their end, every decision is tried.
+        let looking = self.arms.dead && self.arms.aim.is_some();
+        let chosen = recording.chosen.contains(&key);
+        let tired = !looking && !chosen && recording.parted.get(&key).is_some_and(|&n| n >= PATIENCE);
+        if self.arms.depth >= DEEPEST || tired {
+            self.arms.undecided |= self.arms.dead;
             if self.arms.depth >= DEEPEST {
                 self.world.note_parted(test, || format!("decisions are nested deeper than {DEEPEST}"));
             }
@@ -238,33 +259,52 @@ impl Vm {
         let arms = self.arms_of(&start, branch);
         let outer = std::mem::replace(&mut self.arms, arms);
         (self.arms.depth, self.arms.since) = (outer.depth + 1, self.world.time());
-        let mut joined = self.try_arms(node, &start, (branch + 1, no));
-        if let Ok(Tried::Parted { entered: Some(procedure) }) = joined
+        (self.arms.dead, self.arms.aim) = (outer.dead, outer.aim.clone());
+        let (pcs, mut renewed) = ((branch + 1, no), 0);
+        let (chosen, may_choose) = (chosen && !again && outer.aim.is_none(), !again && outer.aim.is_none());
+        let mut joined = if chosen { Ok(Tried::Parted([None, None])) } else { self.try_arms(node, &start, pcs) };
+        let parted = |joined: &Result<Tried, Error>| matches!(joined, Ok(Tried::Parted(_)));
+        if parted(&joined) && may_choose && (chosen || self.arms.undecided) {
+            if outermost {
+                renewed = BUDGET - self.world.heap.poll;
+                self.world.heap.poll = BUDGET;
+            }
+            joined = self.try_choices(node, &start, pcs, key);
+        }
+        if let Ok(Tried::Parted(places)) = &joined
+            && let Some(procedure) = places.iter().flatten().find_map(|place| place.procedure)
             && !again
+            && outer.choice(places).is_none()
         {
             // One arm may call where the other one returns: then both return in the end, unless the call
             // is the next round of a loop.
             self.forget(&start);
             self.arms.entries = Entries::Again(procedure);
-            joined = self.try_arms(node, &start, (branch + 1, no));
+            joined = self.try_arms(node, &start, pcs);
         }
         if let Some(recording) = &mut self.world.recording {
             recording.trying.pop();
         }
+        let undecided = self.arms.undecided;
         self.arms = outer;
+        self.arms.undecided |= undecided && self.arms.dead;
         if outermost {
-            let spent = BUDGET - self.world.heap.poll;
+            let spent = renewed + BUDGET - self.world.heap.poll;
             self.world.heap.poll = (poll - spent).max(0);
             self.world.heap.forget_stores();
         }
-        let Tried::Met(end, values) = joined? else {
-            self.forget(&start);
-            let why = self.world.why_parted.take();
-            self.world.note_parted(test, || why.unwrap_or_else(|| "its arms do not meet".into()));
-            if let Some(recording) = &mut self.world.recording {
-                *recording.parted.entry(key).or_default() += 1;
+        let (end, values) = match joined? {
+            Tried::Met(end, values) => (end, values),
+            Tried::Parted(places) => {
+                self.forget(&start);
+                self.arms.undecided |= self.arms.dead;
+                let why = self.world.why_parted.take();
+                self.world.note_parted(test, || why.unwrap_or_else(|| "its arms do not meet".into()));
+                if let Some(recording) = &mut self.world.recording {
+                    *recording.parted.entry(key).or_default() += 1;
+                }
+                return self.choose(test, &places, pcs);
             }
-            return Ok(None);
         };
         self.world.note_joined(test);
         self.go_on(&start, end, &values).map(Some)
@@ -272,21 +312,26 @@ impl Vm {
 
     /// Runs both arms and makes one state of what they did, if they end at the same place.
     fn try_arms(&mut self, test: NodeId, start: &Start, (yes, no): (usize, usize)) -> Result<Tried, Error> {
-        let entries = self.arms.entries;
-        let Some(yes) = self.try_arm(start, yes)? else { return Ok(Tried::Parted { entered: None }) };
-        self.arms.entries = entries;
-        let Some(no) = self.try_arm(start, no)? else { return Ok(Tried::Parted { entered: None }) };
-        let merged = if yes.end == no.end { self.merge(test, start, &yes, &no) } else { None };
-        if yes.end != no.end {
-            self.world.why_parted = Some(yes.end.differs_from(&no.end));
-        }
-        Ok(match merged {
-            Some(values) => Tried::Met(yes.end, values),
-            None => {
-                let entered = [yes, no].into_iter().find(|arm| arm.end == End::Enter);
-                Tried::Parted { entered: entered.and_then(|arm| arm.values.first().copied()) }
+        let (entries, dead) = (self.arms.entries, self.arms.dead);
+        let taken = self.world.recording.as_ref().is_some_and(|r| r.recorder.bits(test) != 0);
+        let mut outcomes = [None, None];
+        for (arm, (pc, is_yes)) in outcomes.iter_mut().zip([(yes, true), (no, false)]) {
+            (self.arms.entries, self.arms.dead) = (entries, dead || taken != is_yes);
+            *arm = self.try_arm(start, pc)?;
+            // Where dead arms look for their end, it has to be known which of them have one.
+            if arm.is_none() && self.arms.aim.is_none() {
+                break;
             }
-        })
+        }
+        self.arms.dead = dead;
+        if let [Some(yes), Some(no)] = &outcomes {
+            if yes.end != no.end {
+                self.world.why_parted = Some(yes.end.differs_from(&no.end));
+            } else if let Some(values) = self.merge(test, start, yes, no) {
+                return Ok(Tried::Met(yes.end.clone(), values));
+            }
+        }
+        Ok(Tried::Parted(outcomes.map(|arm| arm.map(|arm| Place::of(&arm, start)))))
     }
 
     /// Forgets what arms have recorded.
@@ -310,10 +355,12 @@ impl Vm {
         (identity as u64) << 40 ^ (self.code as u64) << 20 ^ branch as u64
     }
 
-    /// What a procedure is known by: itself, or its code if that is the program's own.
+    /// What a procedure is known by: its code if that is the program's own. The evaluator makes a procedure anew
+    /// wherever the program has a `lambda`, but the body inside of it only once.
     pub(crate) fn procedure_identity(&mut self, r: dmci_value::Ref) -> u64 {
         let code = self.world.heap.field(r, 0).packed_bits() & 0xFF_FFFF;
-        let known = if self.codes[code as usize].user { 0 } else { self.world.heap.identity(r) };
+        let body = self.world.heap.fields(r).skip(1).find_map(Value::as_closure);
+        let known = if self.codes[code as usize].user { 0 } else { self.world.heap.identity(body.unwrap_or(r)) };
         (known as u64) << 24 | code
     }
 
@@ -455,6 +502,10 @@ impl Vm {
                     self.stack[start.fp + r as usize] = v;
                 }
                 self.pc = pc as usize;
+                // Both arms went back to the head of a loop, and so does what they have become.
+                if self.world.loops && self.codes[start.code as usize].code.labels.iter().any(|l| l.0 == pc) {
+                    self.at_head(Head::Label(pc))?;
+                }
                 Ok(Step::Go)
             }
         }

@@ -39,6 +39,10 @@ const LONG_IF_SHORT_AND_KNOWN: usize = 1 << 5;
 /// How often a loop may fail to be one before it is not tried any more.
 const PATIENCE: u32 = 6;
 
+/// Steps that may be spent on rounds that turn out to be no loop, beside half of the steps of the walk so far: a recording
+/// must not take much longer than it does without loops.
+const WASTE: u64 = 30_000;
+
 /// How often more may turn out to differ.
 const TRIES: usize = 4;
 
@@ -174,7 +178,8 @@ impl Vm {
             (true, false) => LONG_IF_KNOWN,
             (true, true) => LONG_IF_SHORT_AND_KNOWN,
         };
-        if known.patience == 0 || !repeated || !decided && nodes.saturating_sub(known.nodes) < long {
+        let worth = decided || nodes.saturating_sub(known.nodes) >= long;
+        if known.patience == 0 || !repeated || !worth || recording.wasted > WASTE + steps / 2 {
             return Ok(());
         }
         let rounds = self.try_loop(head, since, round)?;
@@ -248,7 +253,7 @@ impl Vm {
             }
             self.account()?;
         }
-        let poll = self.world.heap.poll;
+        let (poll, mut spent) = (self.world.heap.poll, 0);
         let budget = BUDGET.max(ROUNDS.saturating_mul(round.min(self.fuel_left()) as i64));
         if outermost {
             self.world.heap.poll = budget;
@@ -257,13 +262,19 @@ impl Vm {
         let found = self.find_loop(head, &start);
         self.forget(&start);
         if outermost {
-            let spent = budget - self.world.heap.poll - self.world.heap.poll_taken;
-            self.world.heap.poll = poll - spent.max(0);
+            spent = (budget - self.world.heap.poll - self.world.heap.poll_taken).max(0);
+            self.world.heap.poll = poll - spent;
             self.world.heap.poll_taken = 0;
             self.world.heap.forget_stores();
         }
-        let Some(new) = found? else { return Ok(None) };
-        self.add_loop(head, new, since)
+        let rounds = match found? {
+            Some(new) => self.add_loop(head, new, since)?,
+            None => None,
+        };
+        if let (None, Some(recording)) = (rounds, &mut self.world.recording) {
+            recording.wasted += spent as u64;
+        }
+        Ok(rounds)
     }
 
     /// Records a round, if it can be repeated. The machine has to be restored.
@@ -348,6 +359,10 @@ impl Vm {
             since: self.world.time(),
             speculative: self.arms.speculative,
             left: None,
+            // What a round decides ends the loop: there is nothing to choose in it.
+            dead: false,
+            undecided: false,
+            aim: None,
         };
         let outer = std::mem::replace(&mut self.arms, arms);
         if let Head::Entry(n) = head {

@@ -30,7 +30,7 @@ use dmci_tape::{LeafKind, NodeId, Recorder};
 use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Heap, Kind, SpanId, Value, num};
 use explain::Note;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What an evaluation records into.
 #[derive(Debug, Default)]
@@ -51,10 +51,14 @@ pub struct Recording {
     pub ending: Ending,
     /// How often arms did not meet, by decision.
     pub(crate) parted: FxHashMap<u64, u32>,
+    /// Decisions whose arms met because of what was chosen in the one that the recorded lane does not take.
+    pub(crate) chosen: FxHashSet<u64>,
     /// Decisions whose arms are being tried.
     pub(crate) trying: Vec<u64>,
     /// A loop was found behind many of its rounds.
     pub late_loop: bool,
+    /// Steps spent on rounds that turned out to be no loop.
+    pub(crate) wasted: u64,
     /// Heads of loops.
     pub(crate) heads: FxHashMap<u64, HeadState>,
     time: u64,
@@ -350,6 +354,14 @@ impl World {
             self.note_guard(node, Note::Guarded);
         }
         plain.is_true()
+    }
+
+    /// Notes that lanes which come here have this outcome of a boolean node, whatever it is in the recorded lane.
+    pub(crate) fn guard_as(&mut self, node: NodeId, outcome: bool) {
+        if let Some(recording) = &mut self.recording {
+            recording.recorder.guard_as(node, outcome);
+            self.note_guard(node, Note::Guarded);
+        }
     }
 
     /// The plain number, with a guard that it is this one.

@@ -87,6 +87,30 @@ fn second_derivatives_are_the_same_through_joins() {
     }
 }
 
+/// Decisions inside of the arm that the recorded lane does not take: one of their outcomes leads to where the other arm
+/// ends, and no lane has another one.
+const CHOSEN: &[&str] = &[
+    "(let loop ((i 0) (s x)) (cond ((= i 9) s) ((< s a) (loop (+ i 1) (+ s 0.07 (* b 0.01)))) ((>= s a) (loop (+ i 1) (* s 0.8))) (else +nan.0)))",
+    "(let loop ((i 0) (s x)) (if (= i 9) s (if (>= s a) (loop (+ i 1) (* s 0.8)) (if (< s a) (loop (+ i 1) (+ s b)) (error \"no number\" s)))))",
+    "(define (go i s t) (if (= i 9) (+ s t) (if (<= s t) (go (+ i 1) (+ s a 0.3) t) (if (> s t) (go (+ i 1) s (+ t 0.5)) (list s t))))) (go 0 x 0.5)",
+    "(define (root u) (if (>= u 0.0) (sqrt u) (error \"negative\" u))) (if (< x a) (+ 1.0 (root (- a x))) (* b (root (- x a))))",
+];
+
+#[test]
+fn what_the_arm_that_is_not_taken_decides_leads_to_where_the_other_one_ends() {
+    for text in CHOSEN {
+        assert_eq!(same(text, Want::Gradients), 1, "{text}");
+    }
+}
+
+#[test]
+fn lanes_that_decide_otherwise_leave_the_path() {
+    // Where s is not a number, the third arm is taken.
+    let text = "(let loop ((i 0) (s (if (< x 0.3) (* +nan.0 x) x))) (cond ((= i 6) s) ((< s a) (loop (+ i 1) (+ s 0.07))) ((>= s a) (loop (+ i 1) (* s b 0.8))) (else (* a 7.0))))";
+    let recordings = same(text, Want::Gradients);
+    assert!(recordings > 1, "{recordings}");
+}
+
 /// Arms that differ in structure, print, fail, or escape: guards, but exact.
 const SEPARATE: &[&str] = &[
     "(* a (if (> y 3) (* y b) (- y)))",

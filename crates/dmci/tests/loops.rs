@@ -47,6 +47,7 @@ fn same(text: &str, want: Want) -> u64 {
 
 /// Loops whose ends depend on lanes.
 const LOOPS: &[&str] = &[
+    "(let loop ((t 0.0) (h 0.25) (s x) (k 0)) (if (or (>= t 2.0) (> k 90)) (* s a) (let* ((h (min h (- 2.0 t))) (big (+ s (* h (sin (* b s))))) (half (+ s (* 0.5 h (sin (* b s))))) (small (+ half (* 0.5 h (sin (* b half))))) (err (/ (abs (- big small)) 3e-3)) (fac (max 0.3 (min 2.0 (/ 0.9 (sqrt (+ err 1e-9))))))) (if (<= err 1.0) (loop (+ t h) (* h fac) small (+ k 1)) (if (> err 1.0) (loop t (* h fac) s (+ k 1)) +nan.0)))))",
     "(let loop ((i 0) (s x)) (if (= i n) (* s a) (loop (+ i 1) (+ (* s b 0.9) a))))",
     "(define (go i s) (if (>= i n) s (go (+ i 1) (+ (* s b 0.9) (* a i))))) (go 0 x)",
     "(+ 1 (let loop ((i 0) (s x)) (if (= i n) (* s a) (loop (+ i 1) (sin (+ s a b))))))",
