@@ -72,11 +72,12 @@ fn tape_explains_decisions_in_json() {
     let text = stdout(&["tape", "-e", program, "--set", "x=0.5", "--json", "--no-dead"]);
     let json: Json = serde_json::from_str(&text).unwrap();
     let why = "the arms give (0.5) and (), which differ in more than numbers and booleans";
+    let help = "let both arms give the same structure: lists of the same length that differ in numbers only";
     let expected = serde_json::json!([
         {"line": 2, "column": 8, "start": 56, "end": 63, "text": "(> x 0)",
-         "joined": 1, "looped": 0, "rounds": 0, "guarded": 0, "checked": 0, "pinned": 0, "why": []},
+         "joined": 1, "looped": 0, "rounds": 0, "guarded": 0, "checked": 0, "pinned": 0, "why": [], "help": []},
         {"line": 1, "column": 19, "start": 18, "end": 26, "text": "(< u 1.)",
-         "joined": 0, "looped": 0, "rounds": 0, "guarded": 1, "checked": 0, "pinned": 0, "why": [why]},
+         "joined": 0, "looped": 0, "rounds": 0, "guarded": 1, "checked": 0, "pinned": 0, "why": [why], "help": [help]},
     ]);
     assert_eq!(json["decisions"], expected, "{text}");
     assert_eq!(json["passes"].as_array().unwrap().len(), 1);
@@ -99,6 +100,7 @@ decisions
   1:10 (< x 1.): joined 2 times
   1:37 (< x 0): guarded 2 times
       the arms give (1) and (1 2), which differ in more than numbers and booleans
+      help: let both arms give the same structure: lists of the same length that differ in numbers only
 ";
     assert_eq!(text, expected);
     assert_eq!((&json["recordings"], &json["again"], &json["paths"]), (&2.into(), &0.into(), &2.into()));

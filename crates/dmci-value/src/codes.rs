@@ -132,6 +132,7 @@ table! {
     W0502: "derivative that is not finite",
     W0503: "derivative that is zero",
     W0504: "number that is pinned",
+    W0505: "many recorded paths",
     W0701: "target that does not vary",
     W0702: "rows left out of a fit",
     W0801: "search that ended before an optimum",

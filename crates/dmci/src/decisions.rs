@@ -75,6 +75,21 @@ impl Decisions {
         Report::new(pinned.collect(), self.sources.clone())
     }
 
+    /// A warning that there were so many recordings, at the decision that the path depends on most often.
+    pub(crate) fn many_paths(&self, recordings: u64) -> Option<Diagnostic> {
+        let guarded = |place: &&(Option<Span>, Decided)| place.1.guarded > 0 && place.1.looped == 0;
+        let most = self.places.iter().filter(guarded).filter(|(span, _)| span.is_some());
+        // Of several, the first one in the text.
+        let (span, decided) = most.min_by_key(|(span, decided)| (u64::MAX - decided.guarded, *span))?;
+        let span = (*span)?;
+        let (_, reasons) = self.words(decided);
+        let why = reasons.first().map_or("its arms do not meet", String::as_str);
+        let test = shortened(self.sources.slice(span));
+        let message = format!("{recordings} paths were recorded: the arms of {test} are not joined, {why}");
+        let help = advice(why).unwrap_or("let both arms end in the same way, with values that differ in numbers only");
+        Some(*Diagnostic::warning(ErrorCode::W0505, message).at_with(span, "rows decide differently here").help(help))
+    }
+
     /// What became of the decisions at a place, in words, and why nothing better.
     fn words(&self, decided: &Decided) -> (Vec<String>, Vec<String>) {
         let mut fates = Vec::new();
@@ -120,6 +135,9 @@ impl Decisions {
             };
             text += &format!("  {place}: {}\n", fates.join(", "));
             reasons.iter().for_each(|why| text += &format!("      {why}\n"));
+            let mut helps: Vec<&str> = reasons.iter().filter_map(|why| advice(why)).collect();
+            helps.dedup();
+            helps.iter().for_each(|help| text += &format!("      help: {help}\n"));
         }
         text
     }
@@ -146,11 +164,36 @@ impl Decisions {
                 "guarded": decided.guarded,
                 "checked": decided.checked,
                 "pinned": decided.pinned,
+                "help": reasons.iter().filter_map(|why| advice(why)).collect::<Vec<_>>(),
                 "why": reasons,
             })
         };
         self.places.iter().map(place).collect()
     }
+}
+
+/// What would let a decision be joined, or rounds be a loop, given why they are not.
+fn advice(why: &str) -> Option<&'static str> {
+    let is = |part: &str| why.contains(part);
+    Some(match () {
+        () if is("an exact and an inexact number") => "give both arms reals (write 0. for 0), or both exact integers",
+        () if is("one arm ") || is("go on at different places") => {
+            "let both arms end in the same way: both call the same procedure, or both give a value"
+        }
+        () if is("which differ in more than") || is("look the same") => {
+            "let both arms give the same structure: lists of the same length that differ in numbers only"
+        }
+        () if is("differ in more than numbers") => {
+            "let rounds change numbers only: keep lists and vectors of the state at the same length"
+        }
+        () if is(" prints") => "print behind the decision or the loop",
+        () if is("draws random numbers") => "draw the numbers before the decision",
+        () if is(" fails: ") => "compute something in every arm: an error is a path of its own",
+        () if is("more than") && is("operations") => {
+            "let the arms do less: call what both need before or behind the decision"
+        }
+        _ => return None,
+    })
 }
 
 /// The beginning of a text, on one line.

@@ -262,6 +262,8 @@ pub struct Model {
     /// Calls and lanes that were done like those before: they are not in `calls` and `hits`.
     tallies: Tallies,
     decisions: Mutex<Decisions>,
+    /// Why there are so many recordings, once there are.
+    crowded: OnceLock<Decisions>,
 }
 
 /// What a model has done so far.
@@ -320,6 +322,7 @@ impl Model {
             hits: AtomicU64::new(0),
             tallies: Tallies::default(),
             decisions: Mutex::default(),
+            crowded: OnceLock::new(),
         }
     }
 
@@ -357,9 +360,19 @@ impl Model {
         self.decisions.lock().unwrap_or_else(|e| e.into_inner()).clone()
     }
 
-    /// What is worth knowing about the recordings so far: numbers that were pinned, once for each place.
+    /// What is worth knowing about the recordings so far: numbers that were pinned, once for each place, and why there
+    /// are many recordings.
     pub fn warnings(&self) -> Report {
-        self.decisions().warnings()
+        let mut report = self.decisions().warnings();
+        if let Some(decisions) = self.crowded.get()
+            && let Some(warning) = decisions.many_paths(self.recordings())
+        {
+            if report.sources.is_empty() {
+                report.sources = decisions.sources.clone();
+            }
+            report.diagnostics.push(warning);
+        }
+        report
     }
 
     /// How many numbers the parameters of one set hold.

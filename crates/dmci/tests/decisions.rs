@@ -152,6 +152,29 @@ fn numbers_that_are_only_printed_or_decided_on_make_no_warning() {
 }
 
 #[test]
+fn many_recordings_are_warned_of_with_place_and_reason() {
+    // Each outcome of each test is a path of its own, since one arm prints.
+    let text =
+        "(let loop ((i 0) (s x)) (if (= i 6) s (loop (+ i 1) (if (< s a) (+ s 0.3) (begin (display 1) (* s 0.4))))))";
+    for mode in FAST {
+        let run = RunOptions { mode: mode.clone(), ..RunOptions::default() };
+        let model = Model::new(Program::new(text), &["a"], &["x"], ModelOptions { run, ..ModelOptions::default() });
+        model.evaluate(&[0.5], &[Column::Reals(uniform(3, 5))], Want::Gradients).unwrap();
+        assert!(model.recordings() < 12 && model.warnings().diagnostics.is_empty(), "{}", model.warnings());
+        model.evaluate(&uniform(40, 2), &[Column::Reals(uniform(60, 5))], Want::Gradients).unwrap();
+        let report = model.warnings();
+        let [warning] = &report.diagnostics[..] else { panic!("{mode:?}: {report}") };
+        assert_eq!(
+            (warning.code.as_str(), report.sources.slice(warning.span().unwrap())),
+            ("W0505", "(< s a)"),
+            "{report}"
+        );
+        assert!(warning.message.ends_with("the arms of (< s a) are not joined, an arm prints"), "{report}");
+        assert_eq!(warning.help.as_deref(), Some("print behind the decision or the loop"));
+    }
+}
+
+#[test]
 fn explaining_changes_no_tape_and_no_result() {
     let text = "(let loop ((i 0) (s x)) (if (> s n) (* i s) (loop (+ i 1) (+ s (if (< s 1.) 0.3 (* s 0.5))))))";
     let rows = [Column::Reals(uniform(50, 2))];

@@ -35,6 +35,9 @@ const WORTH_A_STAGE: usize = 1000;
 /// cutting a tape costs some hundred times as much as running an operation for one lane among others.
 const REPAYS_STAGES: usize = 256;
 
+/// A recording by whose number there are many; it is explained.
+const MANY_RECORDINGS: u64 = 12;
+
 /// One recorded path. Plans are made when they are first wanted.
 #[derive(Debug)]
 pub(super) struct Path {
@@ -283,13 +286,16 @@ impl Model {
     /// Walks the program for one lane.
     pub(super) fn record(&self, params: &[f64], row: &[Datum], choices: Choices) -> Walk {
         let interpreter = Interpreter::shared();
-        self.recordings.fetch_add(1, Ordering::Relaxed);
+        let number = self.recordings.fetch_add(1, Ordering::Relaxed) + 1;
         let (mut vm, result) = loop {
             let (mut vm, forms) = match interpreter.machine_for(&self.program, &self.options.run) {
                 Ok(found) => found,
                 Err(report) => return Walk::Failed(report, None),
             };
             vm.world.choices = choices;
+            if number == MANY_RECORDINGS {
+                vm.world.explain();
+            }
             let result = forms.and_then(|forms| self.walk(&mut vm, forms, params, row));
             let late_loop = vm.world.recording.as_ref().is_some_and(|recording| recording.late_loop);
             // Its first rounds are on the tape one by one: it is walked again, to have all of them in the loop.
@@ -306,7 +312,11 @@ impl Model {
         let printed = vm.world.output.lane_text();
         let recording = vm.world.recording.take().map(|r| *r).unwrap_or_default();
         if !recording.explanation.places.is_empty() {
-            let decisions = Decisions::of(&recording.explanation, &vm.world.heap, self.options.joins);
+            let mut decisions = Decisions::of(&recording.explanation, &vm.world.heap, self.options.joins);
+            if number == MANY_RECORDINGS && !self.options.explain {
+                let _ = self.crowded.set(decisions.clone());
+                decisions.places.retain(|place| place.1.pinned > 0);
+            }
             self.decisions.lock().unwrap_or_else(|e| e.into_inner()).merge(decisions);
         }
         interpreter.recycle(vm);
