@@ -15,7 +15,7 @@ use dmci_search::funnel::{Rejection, Stage, read};
 use dmci_search::score::{Score, Scorer};
 use dmci_search::worker::Workshop;
 use serde_json::{Value as Json, json};
-use std::io::BufRead;
+use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 /// Searches for a program.
@@ -66,6 +66,9 @@ fn run_search(args: &Arguments) -> Result<u8, Report> {
         output::print_json(&show::json(&workshop, &done, &judgement));
     } else {
         output::print(&show::text(&workshop, &done, &judgement));
+        if !args.quiet {
+            let _ = writeln!(std::io::stderr().lock(), "{}", show::times(&done));
+        }
     }
     if let Some(path) = &args.report {
         files::write(path, report::html(&workshop, &done, &judgement).as_bytes(), "--report")?;

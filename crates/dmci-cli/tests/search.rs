@@ -41,6 +41,27 @@ fn a_law_is_found_and_written() {
     assert!(!page.replace("http://www.w3.org", "").contains("http"), "a page needs nothing else");
 }
 
+/// The example of `examples/search/kepler`: the period is the axis to the power of 3/2, and nothing else matters.
+#[test]
+fn keplers_law_is_found() {
+    let space = Workspace::new("search-kepler");
+    let table = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/search/kepler/orbits.csv");
+    let table = table.to_str().unwrap();
+    let args = ["search", "--data", table, "--target", "period", "--inputs", "axis,eccentricity,inclination"];
+    let more = ["--evaluations", "2000", "--json", "--write", "law.scm", "--time-limit", "600"];
+    let ran = dmci(&[&args[..], &more].concat(), "", space.path());
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    let found: Json = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(found["verdict"]["finding"], "found", "{}", found["verdict"]);
+    let law = std::fs::read_to_string(space.path().join("law.scm")).unwrap();
+    assert!(law.contains("axis") && !law.contains("eccentricity") && !law.contains("inclination"), "{law}");
+    // A body at 100 astronomical units needs 1000 years.
+    space.write("far.csv", "axis\n100.0\n");
+    let far = dmci(&["eval", "law.scm", "--data", "far.csv"], "", space.path());
+    let period = far.stdout.split_whitespace().rev().find_map(|w| w.parse::<f64>().ok()).unwrap();
+    assert!((period - 1000.0).abs() < 15.0, "{}", far.stdout);
+}
+
 #[test]
 fn threads_change_nothing() {
     let space = Workspace::new("search-threads");

@@ -54,23 +54,27 @@ pub fn text(workshop: &Workshop, done: &Done, judgement: &Judgement) -> String {
         all(|c| c.converged),
         all(|c| c.validated)
     );
-    let busy: f64 = done.seconds.iter().sum();
-    let share = |k: usize| 100.0 * done.seconds[k] / busy.max(1e-9);
-    let _ = writeln!(
-        out,
-        "time: {:.1} s on {} threads, {:.0} new hypotheses/s; proposals {:.0}%, fits {:.0}%, cross-validation {:.0}% of {busy:.1} s",
-        done.elapsed.as_secs_f64(),
-        done.threads,
-        all(|c| c.screened) as f64 / done.elapsed.as_secs_f64().max(1e-9),
-        share(0),
-        share(1),
-        share(2)
-    );
     let _ = writeln!(out, "\n{}", judgement.text);
     if !done.controls.is_empty() {
         let _ = writeln!(out, "{}", crate::control::words(judgement, &done.controls));
     }
     out
+}
+
+/// How fast it was and where the time went: what differs between two runs of the same search.
+pub fn times(done: &Done) -> String {
+    let screened: u64 = done.search.counts().values().map(|c| c.screened).sum();
+    let busy: f64 = done.seconds.iter().sum();
+    let share = |k: usize| 100.0 * done.seconds[k] / busy.max(1e-9);
+    format!(
+        "{:.1} s on {} threads, {:.0} new hypotheses/s; proposals {:.0}%, fits {:.0}%, cross-validation {:.0}% of {busy:.1} s",
+        done.elapsed.as_secs_f64(),
+        done.threads,
+        screened as f64 / done.elapsed.as_secs_f64().max(1e-9),
+        share(0),
+        share(1),
+        share(2)
+    )
 }
 
 /// The same as data.

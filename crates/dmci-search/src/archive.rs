@@ -65,6 +65,11 @@ impl Archive {
         }
     }
 
+    /// All cells.
+    pub fn elites(&self) -> impl Iterator<Item = &Entry> {
+        self.cells.values()
+    }
+
     /// The best of the archive.
     pub fn best(&self, count: usize) -> Vec<Entry> {
         let mut list: Vec<&Entry> = self.cells.values().collect();

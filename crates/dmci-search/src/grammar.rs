@@ -103,6 +103,31 @@ impl Grammar<'_> {
         }
     }
 
+    /// A candidate with some of the numbers that are nearly whole made exact, and terms that are nearly 0 dropped: if the
+    /// score does not fall, an exact number costs no parameter. None if there are no such numbers.
+    pub fn snapped(&self, parent: &Candidate, stream: &mut Stream) -> Option<Candidate> {
+        let mut draft = Draft { nodes: parent.expr.nodes.clone(), values: parent.values.clone() };
+        let all = stream.uniform() < 0.5;
+        let mut changed = false;
+        for (p, value) in parent.values.iter().enumerate() {
+            let whole = value.round();
+            let near = (value - whole).abs() < NEARLY_WHOLE * value.abs().max(1.0) && whole.abs() <= 9.0;
+            if !near || !(all || stream.uniform() < 0.5) {
+                continue;
+            }
+            let parameter = Node::Param(p as u16);
+            if whole != 0.0 {
+                let exact = Node::Int(whole as i16);
+                draft.nodes.iter_mut().filter(|n| **n == parameter).for_each(|n| *n = exact);
+                changed = true;
+            } else if let Some((at, kept)) = term_beside(&draft.expr(), parameter) {
+                draft.replace(at, kept);
+                changed = true;
+            }
+        }
+        changed.then(|| self.finish(draft))
+    }
+
     /// A change of a candidate, with another one to take parts from.
     pub fn change(&self, parent: &Candidate, other: &Candidate, stream: &mut Stream) -> Candidate {
         let mut draft = Draft { nodes: parent.expr.nodes.clone(), values: parent.values.clone() };
@@ -212,6 +237,18 @@ impl Grammar<'_> {
     }
 }
 
+/// How far from a whole number a fitted one may be to be tried as exact, as a share of it.
+const NEARLY_WHOLE: f64 = 0.02;
+
+/// A sum of which this parameter is a term, and its other term.
+fn term_beside(expr: &Expr, parameter: Node) -> Option<(usize, Vec<Node>)> {
+    (0..expr.nodes.len()).filter(|&at| expr.nodes[at] == Node::Op(Operation::Add)).find_map(|at| {
+        let operands: Vec<usize> = expr.operands(at).collect();
+        let own = operands.iter().position(|&i| expr.nodes[i] == parameter)?;
+        Some((at, expr.part(operands[1 - own]).nodes))
+    })
+}
+
 fn small(stream: &mut Stream) -> Node {
     Node::Int(1 + stream.below(3) as i16)
 }
@@ -219,6 +256,25 @@ fn small(stream: &mut Stream) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_that_are_nearly_whole_become_exact() {
+        let operations = Operations::default();
+        let grammar = Grammar { operations: &operations, inputs: 1, size: 20 };
+        let parameter = |p| Expr::leaf(Node::Param(p));
+        let term = Expr::apply(Operation::Mul, &[&parameter(1), &Expr::leaf(Node::Var(0))]);
+        let line = Expr::apply(Operation::Add, &[&parameter(0), &term]);
+        let names = ["x".to_string()];
+        let forms = |values: &[f64]| -> std::collections::BTreeSet<String> {
+            let parent = Candidate { expr: line.clone(), values: values.to_vec(), hash: 0 };
+            let drawn = (0..40).filter_map(|i| grammar.snapped(&parent, &mut Stream::new(1, i)));
+            drawn.map(|c| c.formula(&names, &c.values)).collect()
+        };
+        let both = forms(&[1e-9, 2.999_9]);
+        assert!(both.contains("(* 3 x)") && both.contains("(* x 2.9999)"), "{both:?}");
+        assert!(forms(&[0.4, 3.4]).is_empty());
+        assert!(forms(&[0.4, 1.0001]).iter().all(|f| f == "(+ x 0.4)"));
+    }
 
     #[test]
     fn candidates_keep_to_the_allowed_operations_and_the_size() {

@@ -4,7 +4,8 @@
 use crate::expr::{Expr, Node};
 use crate::lower::{Lowered, Space};
 use crate::operation::Operation;
-use dmci_stats::linear::{Factored, column_lengths, dot};
+use crate::steps::Steps;
+use dmci_stats::linear::{column_lengths, dot};
 
 /// The rows that are fitted.
 #[derive(Clone, Copy, Debug)]
@@ -107,37 +108,20 @@ impl Fitter {
         self.evaluate(model, rows, values)
     }
 
-    /// Solves for the linear parameters at the point where residuals and Jacobian are known; the factors of their columns.
-    fn solve_linear(&mut self, linear: &[bool], values: &mut [f64]) -> Factored {
+    /// Solves for the linear parameters at the point where residuals and Jacobian are known; what further steps need.
+    fn solve_linear(&mut self, linear: &[bool], values: &mut [f64]) -> Steps {
         let k = values.len();
         let which: Vec<usize> = (0..k).filter(|&j| linear[j]).collect();
         self.linear_part.clear();
         for row in self.jacobian.chunks_exact(k) {
             self.linear_part.extend(which.iter().map(|&j| row[j]));
         }
-        let factored = Factored::new(&self.linear_part, &self.residuals, which.len(), &mut self.columns);
-        let step = factored.solve(&vec![0.0; which.len()]).x;
+        let steps = Steps::new(&self.linear_part, &self.residuals, which.len(), &mut self.columns);
+        let step = steps.solve(&vec![0.0; which.len()]);
         for (&j, by) in which.iter().zip(step) {
             values[j] += by;
         }
-        factored
-    }
-
-    /// What a full step would gain, by the factors of a Jacobian that has not changed since.
-    fn decrement(&self, factored: &Factored) -> f64 {
-        let k = factored.order.len();
-        let mut slopes = vec![0.0; k];
-        for (row, residual) in self.jacobian.chunks_exact(k.max(1)).zip(&self.residuals) {
-            slopes.iter_mut().zip(row).for_each(|(sum, x)| *sum += x * residual);
-        }
-        let mut sum = 0.0;
-        let mut z = vec![0.0; k];
-        for i in 0..factored.rank() {
-            let known: f64 = (0..i).map(|m| factored.r[m * k + i] * z[m]).sum();
-            z[i] = (slopes[factored.order[i]] - known) / factored.r[i * k + i];
-            sum += z[i] * z[i];
-        }
-        sum
+        steps
     }
 
     /// Fits from one start. None if it has a number that is not finite there.
@@ -160,12 +144,12 @@ impl Fitter {
             return Some(Solution { values, squares, converged: true, evaluations, rank: 0 });
         }
         let all_linear = linear.iter().all(|l| *l);
-        let mut solved: Option<Factored> = None;
+        let mut solved: Option<Steps> = None;
         if linear.iter().any(|l| *l) {
             let before = values.clone();
             // Where the target is huge, what rounding leaves of a first solution is worth a second.
             for _ in 0..2 {
-                let factored = self.solve_linear(linear, &mut values);
+                let steps = self.solve_linear(linear, &mut values);
                 let found = self.evaluate(model, rows, &values);
                 evaluations += 1;
                 if !found.is_finite() {
@@ -175,7 +159,7 @@ impl Fitter {
                     solved = None;
                     break;
                 }
-                solved = all_linear.then_some(factored);
+                solved = all_linear.then_some(steps);
                 let enough = found <= rows.floor || found > 1e-6 * squares;
                 squares = found;
                 if enough {
@@ -188,17 +172,17 @@ impl Fitter {
         let mut units = vec![0.0; k];
         let mut rank = k;
         let mut converged = squares <= rows.floor;
-        if let Some(factored) = &solved {
-            rank = factored.rank();
-            converged |= self.decrement(factored) <= DECREMENT * squares.max(rows.floor);
+        if let Some(steps) = &solved {
+            rank = steps.rank();
+            let decrement = steps.decrement_of(&self.jacobian, &self.residuals);
+            converged |= decrement <= DECREMENT * squares.max(rows.floor);
         }
         let mut iteration = 0;
         while !converged && iteration < iterations {
             iteration += 1;
-            let factored = Factored::new(&self.jacobian, &self.residuals, k, &mut self.columns);
-            rank = factored.rank();
-            // What a full step would gain in the linear model.
-            let decrement = dot(&factored.rotated[..rank], &factored.rotated[..rank]);
+            let steps = Steps::new(&self.jacobian, &self.residuals, k, &mut self.columns);
+            rank = steps.rank();
+            let decrement = steps.decrement();
             if decrement <= DECREMENT * squares.max(rows.floor) {
                 converged = true;
                 break;
@@ -212,7 +196,7 @@ impl Fitter {
                 let root = dmci_ops::real::sqrt(damping);
                 let dampings: Vec<f64> =
                     (0..k).map(|j| if linear[j] && !all_linear { 0.0 } else { root * units[j] }).collect();
-                let step = factored.solve(&dampings).x;
+                let step = steps.solve(&dampings);
                 let next: Vec<f64> = values.iter().zip(&step).map(|(v, s)| v + s).collect();
                 if next == values {
                     break;

@@ -19,4 +19,6 @@ pub mod normal;
 pub mod operation;
 pub mod score;
 pub mod search;
+pub mod steps;
+pub mod uncertainty;
 pub mod worker;

@@ -63,6 +63,13 @@ pub struct Prepared {
     linear: Vec<bool>,
 }
 
+impl Prepared {
+    /// Whether all parameters enter linearly: then one start is enough.
+    pub fn is_linear(&self) -> bool {
+        self.linear.iter().all(|l| *l)
+    }
+}
+
 /// Fits candidates to the rows of a search.
 #[derive(Debug)]
 pub struct Scorer<'d> {
@@ -178,7 +185,7 @@ impl<'d> Scorer<'d> {
             },
             None => self.first_fit(model, &rows, linear, candidate, ITERATIONS, &mut work)?,
         };
-        let starts = if linear.iter().all(|l| *l) || best.squares <= floor { 1 } else { starts };
+        let starts = if prepared.is_linear() || best.squares <= floor { 1 } else { starts };
         let mut optima = vec![best.squares];
         let mut stream = Stream::new(candidate.hash, 0x57a7);
         for _ in 1..starts {

@@ -142,7 +142,7 @@ pub struct Counts {
     pub rejected: BTreeMap<Stage, u64>,
     /// Hypotheses that were fitted, on the lowest rung at least.
     pub screened: u64,
-    /// Hypotheses that were fitted to convergence.
+    /// Hypotheses whose fit to all open rows converged.
     pub converged: u64,
     /// Hypotheses that were cross-validated.
     pub validated: u64,
@@ -257,6 +257,11 @@ impl Search {
         &self.front
     }
 
+    /// What the archives of all islands hold, island by island.
+    pub fn elites(&self) -> impl Iterator<Item = &Entry> {
+        self.islands.iter().flat_map(|island| island.archive.elites())
+    }
+
     /// The counts of the funnel by proposer.
     pub fn counts(&self) -> &BTreeMap<Proposer, Counts> {
         &self.counts
@@ -329,7 +334,7 @@ impl Search {
                 Ok(score) => {
                     counts.screened += 1;
                     counts.work += score.work;
-                    counts.converged += u64::from(score.rung > 0 && score.converged);
+                    counts.converged += u64::from(score.converged);
                     // No cheap score enters an archive or a population.
                     if score.rung > 0 {
                         let fitted = Candidate { values: score.values.clone(), ..candidate };

@@ -79,10 +79,19 @@ impl Workshop {
         let prepared: Vec<Prepared> = candidates.iter().map(|c| scorer.prepare(c)).collect();
         let mut found: Vec<Result<Score, Rejection>> =
             candidates.iter().zip(&prepared).map(|(c, p)| scorer.screen_prepared(p, c)).collect();
+        let all_rows = self.data.few.len() == self.data.open.len();
+        if !all_rows {
+            // What converged on a part of the rows has not converged on all of them.
+            found.iter_mut().flatten().for_each(|score| score.converged = false);
+        }
         let mut order: Vec<usize> = (0..found.len()).filter(|&i| found[i].is_ok()).collect();
         let of = |i: usize| found[i].as_ref().map_or(f64::INFINITY, |s| s.score);
         order.sort_by(|&i, &j| of(i).total_cmp(&of(j)).then(i.cmp(&j)));
-        order.truncate(order.len().div_ceil(2));
+        // The rest goes on only where that costs nothing: linear fits that have converged on all rows.
+        let half = order.len().div_ceil(2);
+        let is_free = |i: usize| prepared[i].is_linear() && found[i].as_ref().is_ok_and(|s| s.converged);
+        let order: Vec<usize> =
+            order.iter().enumerate().filter(|(rank, i)| *rank < half || is_free(**i)).map(|(_, i)| *i).collect();
         for i in order {
             if let Ok(screened) = &found[i] {
                 let from = Candidate { values: screened.values.clone(), ..candidates[i].clone() };
@@ -122,11 +131,13 @@ impl Workshop {
                 (0..BATCH).map(|_| grammar.random(2 + stream.below(self.size.min(16)), stream)).collect()
             }
             Proposer::Grammar => (0..BATCH)
-                .map(|_| match parents.len() {
+                .map(|i| match parents.len() {
                     0 => grammar.random(2 + stream.below(9), stream),
                     n => {
                         let (a, b) = (stream.below(n), stream.below(n));
-                        grammar.change(&parents[a], &parents[b], stream)
+                        // Once for each parent: what can be snapped soon has been tried.
+                        let snapped = parents.get(i).and_then(|parent| grammar.snapped(parent, stream));
+                        snapped.unwrap_or_else(|| grammar.change(&parents[a], &parents[b], stream))
                     }
                 })
                 .collect(),

@@ -3,7 +3,7 @@
 use dmci_search::data::{Data, FLOOR, Folds, Part};
 use dmci_search::judge::{Finding, Judgement, baselines, judge};
 use dmci_search::operation::Operations;
-use dmci_search::search::{Search, Settings, Told, Work};
+use dmci_search::search::{Counts, Search, Settings, Told, Work};
 use dmci_search::worker::Workshop;
 use dmci_stats::random::Stream;
 
@@ -94,6 +94,25 @@ fn noise_has_no_structure_and_a_line_is_a_line() {
         assert_eq!(found.finding, Finding::Linear, "{}", found.text);
     }
 }
+
+/// What a new hypothesis costs in operations on numbers, derivatives included, on the first table of `bench/search`: a
+/// search that fits more often than it must shows here, whatever the machine is doing.
+#[test]
+fn a_hypothesis_costs_few_operations() {
+    let law = |x: &[f64], s: &mut Stream| 3.5 * x[0] / (0.8 + x[0]) * (-0.3 * x[1]).exp() + 0.05 * s.normal();
+    let table = part(200, 2, (0.2, 3.0), 1, law);
+    let data = Data::new(vec!["x1".into(), "x2".into()], "y", table, Some(&[false; 200]), Folds::Random(5), 1);
+    let workshop = Workshop::new(data, Operations::default(), 30);
+    let search = run(&workshop, settings(&workshop, 1, 3_000), 1);
+    let sum = |f: fn(&Counts) -> u64| search.counts().values().map(f).sum::<u64>();
+    let (new, converged, work) = (sum(|c| c.screened), sum(|c| c.converged), sum(|c| c.work));
+    println!("{new} new hypotheses, {converged} converged, {} operations each", work / new);
+    assert!(2 * converged > new, "{converged} of {new} converged");
+    assert!(work / new < MOST_OPERATIONS, "{} operations each", work / new);
+}
+
+/// 200 rows, some 20 operations a row with derivatives, some 60 evaluations.
+const MOST_OPERATIONS: u64 = 240_000;
 
 #[test]
 fn the_moves_do_not_depend_on_who_does_the_work() {
