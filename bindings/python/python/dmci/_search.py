@@ -69,7 +69,7 @@ class Found:
         """Predictions for rows of other data."""
         from ._model import Model
 
-        return np.asarray(Model(self.program)(data))
+        return Model(self.program).value(None, data)
 
     def __str__(self) -> str:
         return self.formula
