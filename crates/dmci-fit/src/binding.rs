@@ -80,7 +80,7 @@ fn check_options(program: &Program, parameter: &Parameter) -> Result<(), Report>
     let name = &parameter.name;
     if parameter.kind == ParameterKind::Unknown {
         let error = Diagnostic::error(ErrorCode::E0803, format!("a fit does not know the kind of {name}"));
-        let help = "the kinds are free, positive, unit, signed-unit and (bounded low high)";
+        let help = "the kinds are free, positive, unit, signed-unit, (bounded low high) and (log low high)";
         return Err(parameter.report(program, error.help(help)));
     }
     // A unit of measurement is for the reader.
@@ -89,7 +89,7 @@ fn check_options(program: &Program, parameter: &Parameter) -> Result<(), Report>
             Diagnostic::error(ErrorCode::E0803, format!("a fit does not know the option ({option} ...) of {name}"));
         return Err(parameter.report(program, error.help("remove it; a scale and the word fixed are known")));
     }
-    if matches!(parameter.kind, ParameterKind::Bounded(..)) && parameter.scale.is_some() {
+    if matches!(parameter.kind, ParameterKind::Bounded(..) | ParameterKind::Log(..)) && parameter.scale.is_some() {
         let error = Diagnostic::error(ErrorCode::E0803, format!("{name} has bounds and a scale"));
         return Err(parameter.report(program, error.help("remove the scale: the bounds say how large it is")));
     }

@@ -185,6 +185,12 @@ impl Choice {
         }
     }
 
+    /// The same for groups that are searched for themselves.
+    pub(crate) fn of_groups(self, count: usize, without_derivative: Vec<String>) -> Choice {
+        let reason = format!("{}; {count} groups share no parameter and are fitted one by one", self.reason);
+        Choice { reason, without_derivative, ..self }
+    }
+
     /// Whether it is none.
     pub(crate) fn is_none(&self) -> bool {
         self.reason == UNKNOWN

@@ -6,7 +6,7 @@ use crate::problem::Problem;
 use crate::result::{Fitted, RestartResult};
 use crate::score::Score;
 use crate::search::Stop;
-use crate::uncertainty::{Direction, Uncertainty};
+use crate::uncertainty::{Direction, Errors, Uncertainty};
 use dmci::{Diagnostic, ErrorCode, Report};
 use dmci_plot::digits;
 
@@ -17,7 +17,7 @@ const NOTHING: f64 = 0.01;
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn optimality(
     problem: &Problem,
-    choice: &Choice,
+    (choice, errors): (&Choice, Errors),
     raw: &[f64],
     restarts: &[RestartResult],
     best: usize,
@@ -34,7 +34,7 @@ pub(crate) fn optimality(
         None => {
             let stepwise = (0..names.len()).filter(|&j| choice.without_derivative.contains(&names[j]));
             let evaluations = restarts.iter().map(|r| r.evaluations).sum();
-            examine(problem, raw, evaluations, &stepwise.collect::<Vec<_>>())?
+            examine(problem, raw, errors.budget(evaluations), &stepwise.collect::<Vec<_>>())?
         }
     };
     let list = |numbers: &[usize]| numbers.iter().map(|&j| names[j].clone()).collect::<Vec<String>>();

@@ -1,6 +1,6 @@
 //! Losses of many points in one call of the model, with gradients, residuals and Jacobians.
 
-use crate::loss::{Loss, Measured, Term};
+use crate::loss::{Bend, Loss, Measured, Term};
 use crate::points::{Asked, Points};
 use crate::prior::Density;
 use crate::problem::{Problem, Rows};
@@ -316,6 +316,21 @@ impl Problem {
         }
     }
 
+    /// The second derivatives of the same.
+    pub(crate) fn weighted_bend(&self, rows: &Rows, row: usize, prediction: f64, target: f64, set: &[f64]) -> Bend {
+        let weight = rows.weight[row];
+        if target.is_nan() || weight == 0.0 {
+            return Bend::default();
+        }
+        let measured = Measured { target, sigma: rows.sigma[row], trials: rows.trials[row] };
+        let bend = self.loss.bend(prediction, measured, &self.noise, set);
+        Bend {
+            by_prediction: weight * bend.by_prediction,
+            mixed: bend.mixed.map(|x| weight * x),
+            by_noise: bend.by_noise.map(|row| row.map(|x| weight * x)),
+        }
+    }
+
     #[allow(clippy::too_many_arguments)]
     fn gradient(
         &self,
@@ -352,7 +367,7 @@ impl Problem {
 
     /// The priors that count for a group, each with its number of a set: a number that groups share
     /// counts with the first of them.
-    fn prior_numbers(&self, group: usize) -> impl Iterator<Item = (Density, usize)> {
+    pub(crate) fn prior_numbers(&self, group: usize) -> impl Iterator<Item = (Density, usize)> {
         let counts = self.priors.iter().filter(move |p| p.3 || group == 0);
         counts.flat_map(|&(density, at, count, _)| (at..at + count).map(move |k| (density, k)))
     }

@@ -153,7 +153,10 @@ impl Explorer {
                 let near = start[k] + 4.0 * (u - 0.5);
                 point[k] = match parameter.kind {
                     _ if !transform.is_separate() => near,
-                    _ if transform.width().is_some() => {
+                    ParameterKind::Log(low, high) => {
+                        transform.raw(low * pow(high / low, 0.005 + 0.99 * u)).unwrap_or(near)
+                    }
+                    _ if transform.inside(0.0).is_some() => {
                         let (low, high) = (transform.value(f64::NEG_INFINITY), transform.value(f64::INFINITY));
                         transform.raw(low + (high - low) * (0.005 + 0.99 * u)).unwrap_or(near)
                     }

@@ -4,10 +4,13 @@ use crate::choice::{Choice, Method, Stage};
 use crate::explore::Explorer;
 use crate::member::{Budget, Member};
 use crate::optimality::{Examined, examine};
+use crate::polish::polish;
 use crate::population::Population;
 use crate::problem::Problem;
 use crate::result::{Fit, result};
 use crate::search::{Evaluation, Stop};
+use crate::separate::{Together, search_parts};
+use crate::uncertainty::Errors;
 use crate::watch::Watch;
 use dmci::ErrorCode;
 use dmci::{Diagnostic, Report};
@@ -35,6 +38,8 @@ pub struct FitOptions {
     pub search_work: Option<f64>,
     /// Search for parameters that are affine by structure, too, instead of solving for them at every point.
     pub no_projection: bool,
+    /// How much is done for standard errors once the search has ended.
+    pub errors: Errors,
     /// A state to go on from, of [`Progress::snapshot`].
     pub resume: Option<Vec<u8>>,
 }
@@ -74,25 +79,51 @@ pub struct Progress<'a> {
     plan: &'a Plan<'a>,
 }
 
+/// What a search found, before anything is said about it.
+#[derive(Debug)]
+pub(crate) struct Searched {
+    pub stages: Vec<Population>,
+    pub choice: Choice,
+    pub influence: Vec<bool>,
+    pub start_loss: f64,
+    pub examined: Option<(Vec<f64>, Examined)>,
+    /// Somebody has interrupted, or a budget is spent: whatever would come next does not.
+    pub ended: bool,
+    /// The state before the last steps, for a fit that goes on from there; empty unless there are several groups.
+    pub state: Vec<u8>,
+}
+
 impl Progress<'_> {
     /// Everything that is needed to go on from here, bit for bit, with [`FitOptions::resume`].
     pub fn snapshot(&self) -> Vec<u8> {
-        let stages: Vec<&[Member]> = self.stages.iter().map(|p| &p.members[..]).collect();
-        let fingerprint = self.plan.fingerprint();
-        postcard::to_allocvec(&(VERSION, fingerprint, self.plan.start_loss, &self.plan.influence, stages))
-            .unwrap_or_default()
+        self.plan.snapshot(self.stages)
     }
 }
 
 /// The version of snapshots.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// A snapshot that was read.
 #[derive(Deserialize, Serialize)]
-struct Snapshot(u32, String, f64, Vec<bool>, Vec<Vec<Member>>);
+pub(crate) struct Snapshot(u32, String, f64, Vec<bool>, Vec<Vec<Member>>, Vec<Vec<u8>>);
+
+impl Snapshot {
+    /// Reads a snapshot.
+    pub fn read(bytes: &[u8]) -> Result<Snapshot, Report> {
+        let message = "the checkpoint is damaged";
+        let help = "start the fit again without ‹resume›";
+        postcard::from_bytes(bytes)
+            .map_err(|_| Report::from(Diagnostic::error(ErrorCode::E0905, message.to_string()).help(help)))
+    }
+
+    /// The snapshots of groups that were done before.
+    pub fn before(&self) -> &[Vec<u8>] {
+        &self.5
+    }
+}
 
 /// What does not change in the course of a fit, and what is noticed on the way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Plan<'a> {
     problem: &'a Problem,
     options: &'a FitOptions,
@@ -101,6 +132,8 @@ struct Plan<'a> {
     influence: Vec<bool>,
     /// The best point that was looked at, and what was seen.
     examined: Option<(Vec<f64>, Examined)>,
+    /// Snapshots of groups that were done before.
+    before: &'a [Vec<u8>],
 }
 
 /// Fits a problem. The observer is asked after every round whether to go on; if not, the result is
@@ -112,13 +145,62 @@ pub fn fit(
 ) -> Result<Fit, Report> {
     let began = Instant::now();
     let watch = options.time.map(|limit| Watch::start(&problem.cancel, limit));
+    let found = match problem.parts() {
+        Some(parts) => search_parts(problem, parts, options, began, observe).map(|t| {
+            let Together { stages, choice, influence, start_loss, optima, warnings } = t;
+            let searched =
+                Searched { stages, choice, influence, start_loss, examined: None, ended: false, state: Vec::new() };
+            (searched, Some((optima, warnings)))
+        }),
+        None => search(problem, options, (began, None), observe).map(|searched| (searched, None)),
+    };
+    if let Some(watch) = watch {
+        watch.stop();
+    }
+    problem.resume();
+    let (Searched { stages, choice, influence, start_loss, examined, .. }, of_groups) = found?;
+    let collect = || result(problem, options, &choice, &stages, &influence, examined.clone());
+    let mut fit = match collect() {
+        // Whoever interrupts now wants to see what was found.
+        Err(report) if report.is_cancelled() => {
+            problem.resume();
+            collect()?
+        }
+        result => result?,
+    };
+    problem.forget();
+    if let Some((optima, warnings)) = of_groups {
+        fit.optima = optima;
+        fit.warnings.append(warnings);
+    }
+    fit.start_loss = start_loss;
+    fit.time = began.elapsed();
+    Ok(fit)
+}
+
+/// Searches a problem whose groups share parameters, or that has none: all stages of restarts and all further starts.
+/// If nothing was found, the start is.
+pub(crate) fn search(
+    problem: &Problem,
+    options: &FitOptions,
+    (began, groups): (Instant, Option<&[Vec<u8>]>),
+    observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<Searched, Report> {
     let choice = match problem.find_start().and_then(|()| Choice::of(problem, options)) {
         Err(report) if report.is_cancelled() => Choice::none(problem),
         choice => choice?,
     };
     let influence = vec![false; problem.layout.raws];
     let start_loss = if choice.is_none() { f64::NAN } else { problem.known(problem.start())?.evaluation.loss };
-    let mut plan = Plan { problem, options, choice: &choice, start_loss, influence, examined: None };
+    let mut plan = Plan {
+        problem,
+        options,
+        choice: &choice,
+        start_loss,
+        influence,
+        examined: None,
+        before: groups.unwrap_or_default(),
+    };
     let mut stages: Vec<Population> = Vec::new();
     if let Some(bytes) = options.resume.as_ref().filter(|_| !choice.is_none()) {
         stages = resumed(bytes, &mut plan)?;
@@ -153,10 +235,10 @@ pub fn fit(
         }
         ended = run_stage(&mut stages, &mut plan, began, observe);
     }
-    let is_over = watch.is_some_and(Watch::stop);
-    problem.resume();
+    let is_over = options.time.is_some_and(|limit| began.elapsed() >= limit);
     if stages.iter().all(|s| s.best().is_none()) {
         // The start is a result, too.
+        problem.resume();
         let mut start = Population::new(choice.stages[0].optimizer.clone(), problem.start(), 1, options.seed);
         let mut see = |found: &Evaluation| plan.start_loss = found.loss;
         let patience = Watch::start(&problem.cancel, PATIENCE);
@@ -171,19 +253,15 @@ pub fn fit(
         }
         stages = vec![start];
     }
-    let collect = || result(problem, options, &choice, &stages, &plan.influence, plan.examined.clone());
-    let mut fit = match collect() {
-        // Whoever interrupts now wants to see what was found.
-        Err(report) if report.is_cancelled() => {
-            problem.resume();
-            collect()?
+    let state = groups.map_or(Vec::new(), |_| Plan { before: &[], ..plan.clone() }.snapshot(&stages));
+    let Plan { start_loss, influence, examined, .. } = plan;
+    if !ended && left(options, &stages) > STEPS_AT_THE_END {
+        match polish(problem, options, &choice, &mut stages) {
+            Err(report) if report.is_cancelled() => ended = true,
+            done => done?,
         }
-        result => result?,
-    };
-    problem.forget();
-    fit.start_loss = plan.start_loss;
-    fit.time = began.elapsed();
-    Ok(fit)
+    }
+    Ok(Searched { stages, choice, influence, start_loss, examined, ended, state })
 }
 
 /// The next searches from elsewhere: from a point that is lower than the best one and near to it, or from further starts.
@@ -195,7 +273,7 @@ fn further(plan: &mut Plan<'_>, stages: &[Population]) -> Result<Option<Populati
     }
     let Some(best) = best_point(stages) else { return Ok(None) };
     let evaluations = stages.iter().map(Population::evaluations).sum();
-    let examined = examine(problem, &best, evaluations, &[])?;
+    let examined = examine(problem, &best, options.errors.budget(evaluations), &[])?;
     let better = examined.better.clone();
     plan.examined = Some((best, examined));
     let escapes = stages.iter().skip(1).filter(|s| s.members.len() == 1).count();
@@ -204,6 +282,9 @@ fn further(plan: &mut Plan<'_>, stages: &[Population]) -> Result<Option<Populati
     let member = Member::at(index, &better, vec![0.0; better.len()], options.seed);
     Ok(Some(Population::of(optimizer, vec![member])))
 }
+
+/// Points that must be left for the last steps of a search.
+const STEPS_AT_THE_END: usize = 4;
 
 /// How often a search goes on from a lower point near to where it ended.
 const MOST_ESCAPES: usize = 5;
@@ -299,6 +380,13 @@ fn progress<'a>(stages: &'a [Population], plan: &'a Plan<'a>, evaluations: usize
 }
 
 impl Plan<'_> {
+    /// The state of a search as bytes.
+    fn snapshot(&self, stages: &[Population]) -> Vec<u8> {
+        let stages: Vec<&[Member]> = stages.iter().map(|p| &p.members[..]).collect();
+        let Plan { start_loss, influence, before, .. } = self;
+        postcard::to_allocvec(&(VERSION, self.fingerprint(), start_loss, influence, stages, before)).unwrap_or_default()
+    }
+
     /// What must agree between a fit and a state that it goes on from.
     fn fingerprint(&self) -> String {
         let Plan { problem, options, choice, .. } = self;
@@ -321,9 +409,7 @@ impl Plan<'_> {
 fn resumed(bytes: &[u8], plan: &mut Plan<'_>) -> Result<Vec<Population>, Report> {
     let wrong =
         |message: &str, help: &str| Report::from(Diagnostic::error(ErrorCode::E0905, message.to_string()).help(help));
-    let snapshot: Snapshot = postcard::from_bytes(bytes)
-        .map_err(|_| wrong("the checkpoint is damaged", "start the fit again without ‹resume›"))?;
-    let Snapshot(version, fingerprint, start_loss, influence, stages) = snapshot;
+    let Snapshot(version, fingerprint, start_loss, influence, stages, _) = Snapshot::read(bytes)?;
     let choice = plan.choice;
     let most = if choice.explores.is_some() { usize::MAX } else { choice.stages.len() };
     if version != VERSION || fingerprint != plan.fingerprint() || stages.len() > most {

@@ -107,6 +107,53 @@ impl Layout {
         sum
     }
 
+    /// The raw numbers that the set of a group depends on.
+    pub(crate) fn raws_of_group(&self, group: usize) -> Vec<usize> {
+        self.blocks.iter().flat_map(|block| Layout::raw_range(block, group)).collect()
+    }
+
+    /// The numbers of [`Layout::all_values`] that are the set of a group.
+    pub(crate) fn values_of_group(&self, group: usize) -> Vec<usize> {
+        let (mut first, mut list) = (0, Vec::new());
+        for block in &self.blocks {
+            let count = block.transform.values();
+            let start = first + if block.per_group { group * count } else { 0 };
+            list.extend(start..start + count);
+            first += count * if block.per_group { self.groups } else { 1 };
+        }
+        list
+    }
+
+    /// How the set of a group moves with each of [`Layout::raws_of_group`], one direction after the other.
+    pub(crate) fn directions(&self, raw: &[f64], group: usize) -> Vec<f64> {
+        let mut rows = Vec::new();
+        for block in &self.blocks {
+            let (raw, values) = (&raw[Layout::raw_range(block, group)], block.transform.values());
+            let first = rows.len();
+            rows.resize(first + raw.len() * self.values, 0.0);
+            for k in 0..values {
+                let (mut unit, mut slopes) = (vec![0.0; values], vec![0.0; raw.len()]);
+                unit[k] = 1.0;
+                block.transform.pull_back(raw, &unit, &mut slopes);
+                for (i, slope) in slopes.into_iter().enumerate() {
+                    rows[first + i * self.values + block.value + k] = slope;
+                }
+            }
+        }
+        rows
+    }
+
+    /// Adds to a matrix by raw numbers what the bends of the values add to the second derivatives of what has these
+    /// derivatives by the set of a group.
+    pub(crate) fn add_bends(&self, raw: &[f64], group: usize, by_value: &[f64], matrix: &mut [f64]) {
+        for block in &self.blocks {
+            let range = Layout::raw_range(block, group);
+            let by_value = &by_value[block.value..block.value + block.transform.values()];
+            let corner = range.start * (self.raws + 1);
+            block.transform.add_bends(&raw[range], by_value, &mut matrix[corner..], self.raws);
+        }
+    }
+
     /// The derivatives of [`Layout::all_values`] by the raw numbers, row by row.
     pub fn slopes(&self, raw: &[f64]) -> Vec<f64> {
         let mut rows = Vec::new();

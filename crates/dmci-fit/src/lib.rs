@@ -26,6 +26,7 @@ mod fit;
 mod formula;
 mod frequency;
 mod groups;
+mod hessian;
 mod layout;
 pub mod literals;
 mod loss;
@@ -35,6 +36,7 @@ mod optima;
 mod optimality;
 mod picture;
 mod points;
+mod polish;
 mod population;
 pub mod prior;
 mod problem;
@@ -48,6 +50,7 @@ mod score;
 pub mod search;
 mod second;
 mod segment;
+mod separate;
 mod starts;
 mod structure;
 mod sums;
@@ -73,9 +76,9 @@ pub use points::{Asked, Points};
 pub use population::Population;
 pub use problem::{Data, Problem, ProblemOptions, Rows, Targets};
 pub use record::{
-    BootstrapRecord, CriteriaRecord, DataRecord, DirectionRecord, EngineRecord, FitRecord, FoundRecord, LossRecord,
-    NamedNumber, NumberRecord, Numbers, OptimaRecord, OptimalityRecord, OptimizerRecord, ParameterRecord,
-    ProgramRecord, Real, RestartRecord, SCHEMA, ScoreRecord, UncertaintyRecord,
+    BootstrapRecord, ChiSquareRecord, CriteriaRecord, DataRecord, DirectionRecord, EngineRecord, FitRecord,
+    FoundRecord, LossRecord, NamedNumber, NumberRecord, Numbers, OptimaRecord, OptimalityRecord, OptimizerRecord,
+    ParameterRecord, ProgramRecord, Real, RestartRecord, SCHEMA, ScoreRecord, UncertaintyRecord,
 };
 pub use request::{
     FitRequest, FormulaNames, Inputs, OutputFile, OutputSettings, Params, ProblemSettings, RunSettings, SearchSettings,
@@ -83,8 +86,8 @@ pub use request::{
 };
 pub use resample::{Bootstrap, Intervals, LEAST_SAMPLES, bootstrap, profile};
 pub use result::{Fit, Fitted, Number, RestartResult, with_starts};
-pub use score::{Criteria, Score};
+pub use score::{ChiSquare, Criteria, Score};
 pub use search::{AdamOptions, Evaluation, Need, Optimizer, Stop};
 pub use starts::offset;
 pub use transform::Transform;
-pub use uncertainty::{Direction, Sureness, Uncertainty, Verdict};
+pub use uncertainty::{Direction, Errors, Sureness, Uncertainty, Verdict};

@@ -1,5 +1,8 @@
 //! Losses: how far predictions are from a target, row by row.
 
+mod bend;
+
+pub use bend::Bend;
 use dmci_ops::real::{digamma, lgamma, log, log1p};
 
 /// A loss. The first four are means or sums over rows; the likelihoods are negative logarithms of

@@ -12,7 +12,7 @@ use dmci::ErrorCode;
 use dmci::{Column, Datum, Diagnostic, Interpreter, Model, ModelOptions, Names, Parameter, Program, Report, Shape};
 use dmci_table::Table;
 use dmci_table::{Holdout, none_left};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// The rows of each group, and what the program saw of them.
 #[derive(Clone, Debug, Default)]
@@ -119,7 +119,7 @@ impl Problem {
         let model_inputs = input_names.iter().map(String::as_str).chain(held.iter().map(Held::name));
         let model_inputs: Vec<&str> = model_inputs.collect();
         let model = ModelOptions { run: run.clone(), ..ModelOptions::default() };
-        let model = Model::with_params(with_loss(&program, &names), params, &model_inputs, model);
+        let model = Arc::new(Model::with_params(with_loss(&program, &names), params, &model_inputs, model));
         Ok(Problem {
             source: table.name.clone(),
             targets: vec![target.as_ref().map_or("objective".to_string(), |t| t.0.clone())],
@@ -147,6 +147,7 @@ impl Problem {
             remembered: Default::default(),
             seen: Default::default(),
             moved: Default::default(),
+            parts: Default::default(),
             program,
         })
     }

@@ -3,7 +3,7 @@
 
 use crate::problem::Problem;
 use crate::search::{Evaluation, Need};
-use crate::second::curvature;
+use crate::separate::examine_parts;
 use crate::starts::spread;
 use dmci::{ErrorCode, Report};
 use dmci_ops::real::sqrt;
@@ -115,13 +115,17 @@ struct Local {
     lowest: Option<(f64, Vec<f64>)>,
 }
 
-/// Looks at a point. `evaluations` says how much work the search was, `stepwise` which raw numbers have no derivative.
+/// Looks at a point. `evaluations` says how much work the search was, 0 if no
+/// curvature is wanted, `stepwise` which raw numbers have no derivative.
 pub(crate) fn examine(
     problem: &Problem,
     raw: &[f64],
     evaluations: usize,
     stepwise: &[usize],
 ) -> Result<Examined, Report> {
+    if let Some(parts) = problem.parts() {
+        return examine_parts(problem, parts, raw, evaluations, stepwise);
+    }
     let known = problem.known(raw)?;
     let found = &known.evaluation;
     if !found.is_finite() || raw.is_empty() {
@@ -193,6 +197,23 @@ fn flat(problem: &Problem, raw: &[f64], found: &Evaluation, scale: f64, stepwise
     (0..n).filter(|j| !stepwise.contains(j)).filter(is_flat).collect()
 }
 
+/// One over the length of each column of the Jacobian; a number without influence has 0 and no step.
+fn inverse_lengths(found: &Evaluation, n: usize, flat: &[usize]) -> Vec<f64> {
+    let lengths = column_lengths(&found.jacobian, n);
+    let moves = |j: usize| lengths[j] > 0.0 && !flat.contains(&j);
+    (0..n).map(|j| if moves(j) { 1.0 / lengths[j] } else { 0.0 }).collect()
+}
+
+/// The step of Gauss and Newton, and by how much it lowers the loss.
+pub(crate) fn gauss_newton(found: &Evaluation, n: usize, flat: &[usize]) -> (Vec<f64>, f64) {
+    let inverse = inverse_lengths(found, n, flat);
+    let even: Vec<f64> = found.jacobian.iter().zip(inverse.iter().cycle()).map(|(x, unit)| x * unit).collect();
+    let solution = Factored::new(&even, &found.residuals, n, &mut Vec::new()).solve(&vec![0.0; n]);
+    let newton: Vec<f64> = solution.x.iter().zip(&inverse).map(|(x, unit)| -x * unit).collect();
+    let fall = found.jacobian.chunks(n).map(|row| dot(row, &newton)).map(|x| x * x).sum();
+    (newton, fall)
+}
+
 /// Least squares: the step of Gauss and Newton, and the curvature of the loss by differences of gradients.
 fn of_squares(
     problem: &Problem,
@@ -203,19 +224,13 @@ fn of_squares(
     flat: &[usize],
 ) -> Result<Local, Report> {
     let n = raw.len();
-    let lengths = column_lengths(&found.jacobian, n);
-    // A number without influence has no step.
-    let moves = |j: usize| lengths[j] > 0.0 && !flat.contains(&j);
-    let inverse: Vec<f64> = (0..n).map(|j| if moves(j) { 1.0 / lengths[j] } else { 0.0 }).collect();
-    let even: Vec<f64> = found.jacobian.iter().zip(inverse.iter().cycle()).map(|(x, unit)| x * unit).collect();
-    let solution = Factored::new(&even, &found.residuals, n, &mut Vec::new()).solve(&vec![0.0; n]);
-    let newton: Vec<f64> = solution.x.iter().zip(&inverse).map(|(x, unit)| -x * unit).collect();
-    let fall = found.jacobian.chunks(n).map(|row| dot(row, &newton)).map(|x| x * x).sum();
+    let inverse = inverse_lengths(found, n, flat);
+    let (newton, fall) = gauss_newton(found, n, flat);
     let spread = spread(raw);
     let unit = |j: usize| if inverse[j] > 0.0 { sqrt(scale) * inverse[j] } else { spread[j] };
     let units: Vec<f64> = (0..n).map(unit).collect();
     let mut lowest = None;
-    if 2 * n <= WORTH * evaluations.max(1) {
+    if 2 * n <= WORTH * evaluations {
         // Steps along which the loss rises by one part in ten thousand.
         let steps: Vec<f64> = units.iter().map(|u| 1e-2 * u).collect();
         let matrix = differences(problem, raw, &steps, &units, scale)?;
@@ -234,8 +249,8 @@ fn of_curvature(
 ) -> Result<Local, Report> {
     let n = raw.len();
     let spread = spread(raw);
-    let affordable = n <= MOST_FOR_CURVATURE && 20 * n <= WORTH * evaluations.max(1);
-    let matrix = if affordable { curvature(problem, raw)? } else { None };
+    let affordable = n <= MOST_FOR_CURVATURE && 20 * n <= WORTH * evaluations;
+    let matrix = if affordable { problem.curvature(raw)? } else { None };
     let Some(matrix) = matrix.filter(|m| m.iter().all(|x| x.is_finite())) else {
         let units = spread;
         let size = found.gradient.iter().zip(&units).map(|(g, u)| g * u * g * u).sum::<f64>();

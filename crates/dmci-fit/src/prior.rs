@@ -89,6 +89,24 @@ impl Density {
             _ => outside,
         }
     }
+
+    /// The second derivative of the logarithm of the density; 0 where there is none.
+    pub fn log_bend(self, x: f64) -> f64 {
+        match self {
+            Density::Normal(_, sd) => -1.0 / (sd * sd),
+            Density::LogNormal(mean, sd) if x > 0.0 => (((log(x) - mean) - 1.0) / (sd * sd) + 1.0) / (x * x),
+            Density::HalfNormal(sd) if x >= 0.0 => -1.0 / (sd * sd),
+            Density::Gamma(shape, _) if x > 0.0 => (1.0 - shape) / (x * x),
+            Density::InverseGamma(shape, scale) if x > 0.0 => (shape + 1.0 - 2.0 * scale / x) / (x * x),
+            Density::Beta(a, b) if x > 0.0 && x < 1.0 => (1.0 - a) / (x * x) + (1.0 - b) / ((1.0 - x) * (1.0 - x)),
+            Density::Student(df, centre, scale) => {
+                let z = (x - centre) / scale;
+                let total = scale * (df + z * z);
+                -(df + 1.0) * (df - z * z) / (total * total)
+            }
+            _ => 0.0,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -104,6 +122,8 @@ mod tests {
             assert!((got - expected).abs() < 1e-12, "{name}: {got} {expected}");
             let numeric = (density.log(0.4 + 1e-6).0 - density.log(0.4 - 1e-6).0) / 2e-6;
             assert!((slope - numeric).abs() < 1e-7, "{name}: {slope} {numeric}");
+            let numeric = (density.log(0.4 + 1e-6).1 - density.log(0.4 - 1e-6).1) / 2e-6;
+            assert!((density.log_bend(0.4) - numeric).abs() < 1e-6, "{name}: {} {numeric}", density.log_bend(0.4));
         }
         assert_eq!(Density::Uniform(0.0, 1.0).log(2.0).0, f64::NEG_INFINITY);
         assert_eq!(Density::of(&Prior { name: "normal".into(), numbers: vec![0.0, -1.0] }), None);

@@ -12,6 +12,7 @@ use crate::loss::{Loss, Noise};
 use crate::objective::Series;
 use crate::prior::Density;
 use crate::remembered::Remembered;
+use crate::separate::Part;
 use crate::structure::Seen;
 use crate::transform::Transform;
 use dmci::ErrorCode;
@@ -20,7 +21,7 @@ use dmci::{
 };
 use dmci_table::{Holdout, split};
 use dmci_table::{Table, select};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 /// How a program and a table become a problem.
@@ -174,13 +175,15 @@ pub struct Problem {
     pub(crate) cancel: Cancel,
     /// The time that all rows have together at a point, if somebody chose one.
     pub(crate) time: Option<Duration>,
-    pub(crate) model: Model,
+    pub(crate) model: Arc<Model>,
     /// Memory of the last evaluation, for the next one.
     pub(crate) work: Mutex<Option<Box<Work>>>,
     pub(crate) remembered: Remembered,
-    pub(crate) seen: Seen,
+    pub(crate) seen: Arc<Seen>,
     /// Where searches start if the loss is not finite at the start, and why.
     pub(crate) moved: OnceLock<(Vec<f64>, Report)>,
+    /// The groups as problems of their own, once somebody has asked for them.
+    pub(crate) parts: OnceLock<Vec<Part>>,
 }
 
 impl Problem {
@@ -277,7 +280,7 @@ impl Problem {
         check_weights(table, &aside[0], &training)?;
         let (cancel, time) = (run.cancel.clone(), chosen_time(&run));
         let model = ModelOptions { run, outputs, output: false, ..ModelOptions::default() };
-        let model = Model::with_params(walked, params, &input_names, model);
+        let model = Arc::new(Model::with_params(walked, params, &input_names, model));
         // A loss of the program's own reads the target besides.
         inputs.truncate(read);
         Ok(Problem {
@@ -306,8 +309,9 @@ impl Problem {
             model,
             work: Mutex::default(),
             remembered: Remembered::default(),
-            seen: Seen::default(),
+            seen: Arc::default(),
             moved: OnceLock::new(),
+            parts: OnceLock::new(),
         })
     }
 
@@ -365,7 +369,7 @@ impl Problem {
         for (parameter, block) in self.parameters.iter().zip(&self.layout.blocks) {
             let all = parameter.number_names();
             let own: Vec<String> = match parameter.kind {
-                ParameterKind::Cholesky(n) => {
+                ParameterKind::Cholesky(n) | ParameterKind::Lower(n) => {
                     (0..n).flat_map(|i| (0..=i).map(move |j| i * n + j)).map(|k| all[k].clone()).collect()
                 }
                 _ => all.into_iter().take(block.transform.raws()).collect(),

@@ -83,8 +83,8 @@ impl Problem {
         }
         let bounds = raws.iter().zip(&transforms).map(|(&k, t)| {
             let (low, high) = (t.value(f64::NEG_INFINITY), t.value(f64::INFINITY));
-            match t.width() {
-                Some(width) => (low + INSIDE * width, high - INSIDE * width),
+            match t.inside(INSIDE) {
+                Some(ends) => ends,
                 None if low.is_finite() => (low + LEAST * t.value(self.start()[k]), high),
                 None => (low, high),
             }

@@ -9,7 +9,7 @@ use crate::fit::FitOptions;
 use crate::optimality::{Optimality, TOLERANCE};
 use crate::problem::Problem;
 use crate::result::{Fit, Fitted, Number, RestartResult};
-use crate::score::{Criteria, Score};
+use crate::score::{ChiSquare, Criteria, Score};
 use crate::uncertainty::{Direction, Uncertainty};
 use dmci::{Datum, Diagnostic, ErrorCode, Parameter, Program, Report, Schema};
 use serde::{Deserialize, Serialize};
@@ -43,8 +43,12 @@ pub struct FitRecord {
     pub r2: Option<Real>,
     /// Criteria that compare models.
     pub criteria: Option<CriteriaRecord>,
+    /// Chi-square, if the standard deviations of the target are known.
+    pub chi_square: Option<ChiSquareRecord>,
     /// How sure the parameters are together.
     pub uncertainty: Option<UncertaintyRecord>,
+    /// Why there are no errors, if there are none.
+    pub no_errors: Option<String>,
     /// The score of the rows held out.
     pub held_out: Option<ScoreRecord>,
     /// The score of the fitted rows on the scale that the target was measured on, if a formula transforms it.
@@ -241,6 +245,24 @@ pub struct CriteriaRecord {
     pub bic: Real,
 }
 
+/// Chi-square of a fit to data with known standard deviations.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ChiSquareRecord {
+    /// The sum of squares.
+    pub value: Real,
+    /// Degrees of freedom.
+    pub freedom: usize,
+    /// The one per the other.
+    pub reduced: Real,
+}
+
+impl From<&ChiSquare> for ChiSquareRecord {
+    fn from(chi: &ChiSquare) -> Self {
+        ChiSquareRecord { value: Real(chi.value), freedom: chi.freedom, reduced: Real(chi.reduced()) }
+    }
+}
+
 /// How sure the parameters are together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -381,7 +403,9 @@ impl FitRecord {
             rmse: Real(fit.score.rmse),
             r2: fit.score.r2.map(Real),
             criteria: fit.criteria.as_ref().map(Into::into),
+            chi_square: fit.chi_square.as_ref().map(Into::into),
             uncertainty: fit.uncertainty.as_ref().map(|u| uncertainty(problem, fit, u)),
+            no_errors: fit.no_errors.as_ref().filter(|_| fit.uncertainty.is_none()).cloned(),
             held_out: fit.held_out.as_ref().map(Into::into),
             original_scale: None,
             best: fit.best,

@@ -5,16 +5,18 @@ use crate::points::{Asked, Points};
 use crate::problem::{Problem, Rows};
 use crate::search::{Evaluation, Need};
 use dmci::Report;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 /// A point with everything that the rows to be fitted say about it.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     raw: Vec<f64>,
-    /// With the Jacobian if the loss is a sum of squares.
+    /// With the Jacobian if the loss is a sum of squares and groups share parameters.
     pub evaluation: Evaluation,
     /// All targets of a row one after the other.
     pub predictions: Vec<f64>,
+    /// The second derivatives of the loss, once somebody has asked for them.
+    pub curvature: OnceLock<Option<Arc<Vec<f64>>>>,
     /// Which paths the rows took.
     paths: u64,
 }
@@ -62,6 +64,7 @@ impl Problem {
         let mut remembered = self.remembered.lock();
         let last = if remembered.len() > 1 { remembered.pop() } else { None };
         let mut known = last.and_then(Arc::into_inner).unwrap_or_default();
+        known.curvature.take();
         known.raw.clear();
         known.raw.extend_from_slice(raw);
         known.evaluation.copy_from(&answers.found[0]);
@@ -80,7 +83,9 @@ impl Problem {
 
     /// How much is found out about points that are remembered.
     fn most_needed(&self) -> Need {
-        if self.is_least_squares() { Need::Jacobian } else { Need::Gradient }
+        // The Jacobian of groups that share nothing is mostly zeros: each group has its own.
+        let is_whole = self.layout.groups == 1 || self.parts().is_none();
+        if self.is_least_squares() && is_whole { Need::Jacobian } else { Need::Gradient }
     }
 
     /// Answers a question from memory, if it is about one point that is there.

@@ -247,10 +247,18 @@ pub struct Bootstrap {
     pub draws: Vec<Vec<f64>>,
     /// Fits that did not come to a finite loss.
     pub failed: usize,
+    /// Numbers whose draws have long tails, by name, with the standard deviation of the draws.
+    pub tails: Vec<(String, f64)>,
 }
 
-/// Replaces standard errors and intervals of a fit by those of fits to as many rows, drawn with repetition: the
-/// spread of what they find, and the middle 95% of it. Rows of a group are drawn from that group; of an objective,
+/// Draws whose standard deviation is so many times the error have long tails.
+const LONG_TAILS: f64 = 2.0;
+
+/// The share of a normal distribution below one standard deviation above the mean.
+const ONE_ABOVE: f64 = 0.841_344_746_068_543;
+
+/// Replaces standard errors and intervals of a fit by those of fits to as many rows, drawn with repetition: half
+/// the width of the middle 68% of what they find, and the middle 95% of it. Rows of a group are drawn from that group; of an objective,
 /// whole series are drawn, and numbers that each series has of its own get none. Each fit starts from the result. `go_on` is asked after each; the draws so far count.
 pub fn bootstrap(
     problem: &Problem,
@@ -275,7 +283,7 @@ pub fn bootstrap(
         let help = "use ‹intervals profile›, or fit a parameter that all series share";
         return Err(Report::from(Diagnostic::error(ErrorCode::E0812, message).help(help)));
     }
-    let mut found = Bootstrap { draws: Vec::new(), failed: 0 };
+    let mut found = Bootstrap { draws: Vec::new(), failed: 0, tails: Vec::new() };
     for sample in 0..samples {
         if !go_on(sample) {
             break;
@@ -289,7 +297,7 @@ pub fn bootstrap(
         }
     }
     if found.draws.len() >= 2 {
-        take(fit, &found, problem);
+        take(fit, &mut found, problem);
         fit.intervals = Intervals::Bootstrap;
         fit.share_sureness(problem);
     }
@@ -322,8 +330,9 @@ fn drawn(problem: &Problem, stream: &mut Stream) -> Rows {
 }
 
 /// Errors and intervals from draws.
-fn take(fit: &mut Fit, found: &Bootstrap, problem: &Problem) {
-    let count = problem.value_names().len();
+fn take(fit: &mut Fit, found: &mut Bootstrap, problem: &Problem) {
+    let names = problem.value_names();
+    let count = names.len();
     let n = found.draws.len() as f64;
     let uncertainty = fit.uncertainty.get_or_insert_with(|| crate::uncertainty::unknown(count, fit.raw.len()));
     for (k, number) in uncertainty.numbers.iter_mut().enumerate() {
@@ -335,7 +344,12 @@ fn take(fit: &mut Fit, found: &Bootstrap, problem: &Problem) {
         values.sort_by(f64::total_cmp);
         let mean = values.iter().sum::<f64>() / n;
         let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0);
-        number.error = Some(sqrt(variance));
+        // A few draws far away say much about the variance and little about where most draws are.
+        let error = 0.5 * (quantile(&values, ONE_ABOVE) - quantile(&values, 1.0 - ONE_ABOVE));
+        if sqrt(variance) > LONG_TAILS * error {
+            found.tails.push((names[k].clone(), sqrt(variance)));
+        }
+        number.error = Some(error);
         number.interval = Some((quantile(&values, 0.025), quantile(&values, 0.975)));
     }
 }

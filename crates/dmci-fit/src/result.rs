@@ -10,7 +10,7 @@ use crate::optimality::{Examined, Optimality};
 use crate::population::Population;
 use crate::problem::{Problem, Rows};
 use crate::resample::{Bootstrap, Intervals};
-use crate::score::{Criteria, Score};
+use crate::score::{ChiSquare, Criteria, Score};
 use crate::search::{Need, Stop};
 use crate::uncertainty::{Sureness, Uncertainty, Verdict, uncertainty};
 use dmci::ErrorCode;
@@ -28,8 +28,17 @@ pub struct Number {
     pub value: f64,
     /// How sure it is; none if that is not known.
     pub sureness: Option<Sureness>,
+    /// Why it has no error although errors were computed, unless `sureness` says it.
+    pub missing: Option<String>,
     /// Whether it lies at a bound of its kind, beyond which the loss would fall further.
     pub at_bound: bool,
+}
+
+impl Number {
+    /// A number that was not fitted.
+    fn fixed(name: String, value: f64) -> Number {
+        Number { name, start: value, value, sureness: None, missing: None, at_bound: false }
+    }
 }
 
 /// A parameter after a fit.
@@ -89,8 +98,12 @@ pub struct Fit {
     pub held_out: Option<Score>,
     /// What compares models; none if the loss is no likelihood and no sum of squares.
     pub criteria: Option<Criteria>,
+    /// Chi-square, if the standard deviations of the target are known.
+    pub chi_square: Option<ChiSquare>,
     /// How sure the parameters are; none if that cannot be said.
     pub uncertainty: Option<Uncertainty>,
+    /// Why there are no errors, if there are none.
+    pub no_errors: Option<String>,
     /// How the intervals were found.
     pub intervals: Intervals,
     /// Fits to resampled rows, if they were asked for.
@@ -156,17 +169,8 @@ pub(crate) fn result(
     influence: &[bool],
     examined: Option<(Vec<f64>, Examined)>,
 ) -> Result<Fit, Report> {
-    let members: Vec<(&Population, &Member)> =
-        stages.iter().flat_map(|s| s.members.iter().map(move |m| (s, m))).collect();
-    let loss = |m: &Member| match (choice.by_held_out(), m.best.as_ref()) {
-        (true, Some(best)) => selection_loss(problem, &best.0),
-        _ => m.result(&options.budget).map_or(f64::INFINITY, |r| r.1),
-    };
-    let losses: Vec<f64> = members.iter().map(|(_, m)| loss(m)).collect();
-    let lowest = losses.iter().copied().fold(f64::INFINITY, f64::min);
-    // Of several that reached the same optimum, the first of those with most signs as at the start.
-    let same = (0..losses.len()).filter(|&i| losses[i] <= lowest + SAME * lowest.abs());
-    let best = same.min_by_key(|&i| (other_signs(problem, members[i].1, options), i)).unwrap_or(0);
+    let members = members_of(stages);
+    let best = best_of(problem, options, choice, &members);
     let (stage, member) = members[best];
     let raw = member.result(&options.budget).map_or_else(|| problem.start().to_vec(), |r| r.0.clone());
     let mut warnings = problem.warnings.clone();
@@ -176,7 +180,9 @@ pub(crate) fn result(
         true => decided_only(problem, options.seed)?.len(),
         false => choice.without_derivative.len(),
     };
-    let mut uncertainty = uncertainty(problem, &raw, searched)?;
+    let evaluations = members.iter().map(|(_, m)| m.evaluations).sum();
+    let found = uncertainty(problem, &raw, searched, (options.errors, evaluations))?;
+    let (mut uncertainty, no_errors) = found.map_or_else(|why| (None, Some(why)), |u| (Some(u), None));
     if let Some(u) = &mut uncertainty {
         // A number that occurs in decisions only has no derivative; that says nothing about the data.
         let decided = |name: &String| choice.without_derivative.contains(name);
@@ -213,19 +219,30 @@ pub(crate) fn result(
     warnings.append(problem.model.warnings());
     let parameters = fitted(problem, &raw, uncertainty.as_ref(), choice);
     let restarts: Vec<RestartResult> = restarts.collect();
-    let optimality = optimality(problem, choice, &raw, &restarts, best, &parameters, uncertainty.as_ref(), examined)?;
+    let optimality = optimality(
+        problem,
+        (choice, options.errors),
+        &raw,
+        &restarts,
+        best,
+        &parameters,
+        uncertainty.as_ref(),
+        examined,
+    )?;
     warn(problem, &optimality, &score, &restarts[best], &mut warnings);
     Ok(Fit {
         parameters,
         optimality,
         optima,
-        eliminated: if options.projects() { problem.eliminated_names() } else { Vec::new() },
+        eliminated: if options.projects() { eliminated(problem) } else { Vec::new() },
         start_loss: f64::NAN,
         criteria: criteria(problem, score.loss - problem.loss_of_priors(&raw)),
+        chi_square: chi_square(problem, score.loss),
         score,
         held_out,
         series,
         uncertainty,
+        no_errors,
         intervals: Intervals::default(),
         bootstrap: None,
         predictions,
@@ -238,6 +255,48 @@ pub(crate) fn result(
         time: Duration::ZERO,
         raw,
     })
+}
+
+/// The names of the numbers that are solved for; of groups that share nothing, those of the first stand for all.
+fn eliminated(problem: &Problem) -> Vec<String> {
+    match problem.parts() {
+        Some([part, ..]) => part.problem.eliminated_names(),
+        _ => problem.eliminated_names(),
+    }
+}
+
+/// All searches with their stages.
+fn members_of(stages: &[Population]) -> Vec<(&Population, &Member)> {
+    stages.iter().flat_map(|s| s.members.iter().map(move |m| (s, m))).collect()
+}
+
+/// The search that gives the result.
+fn best_of(problem: &Problem, options: &FitOptions, choice: &Choice, members: &[(&Population, &Member)]) -> usize {
+    let loss = |m: &Member| match (choice.by_held_out(), m.best.as_ref()) {
+        (true, Some(best)) => selection_loss(problem, &best.0),
+        _ => m.result(&options.budget).map_or(f64::INFINITY, |r| r.1),
+    };
+    let losses: Vec<f64> = members.iter().map(|(_, m)| loss(m)).collect();
+    let lowest = losses.iter().copied().fold(f64::INFINITY, f64::min);
+    // Of several that reached the same optimum, the first of those with most signs as at the start.
+    let same = (0..losses.len()).filter(|&i| losses[i] <= lowest + SAME * lowest.abs());
+    same.min_by_key(|&i| (other_signs(problem, members[i].1, options), i)).unwrap_or(0)
+}
+
+/// The number of the search that gives the result of some stages.
+pub(crate) fn best_index(problem: &Problem, options: &FitOptions, choice: &Choice, stages: &[Population]) -> usize {
+    best_of(problem, options, choice, &members_of(stages))
+}
+
+/// The search that gives the result of some stages, with its stage.
+pub(crate) fn chosen<'a>(
+    problem: &Problem,
+    options: &FitOptions,
+    choice: &Choice,
+    stages: &'a [Population],
+) -> (&'a Population, &'a Member) {
+    let members = members_of(stages);
+    members[best_of(problem, options, choice, &members)]
 }
 
 /// Losses that differ by less than this share are of the same optimum.
@@ -255,6 +314,19 @@ fn is_rounding(rmse: f64, predictions: &[f64]) -> bool {
     rmse <= 8.0 * f64::EPSILON * predictions.iter().fold(0.0, |most: f64, y| most.max(y.abs()))
 }
 
+/// Why a number has no error although others have one.
+fn missing(uncertainty: &Uncertainty, number: usize, decides: bool) -> Option<String> {
+    let sureness = &uncertainty.numbers[number];
+    match uncertainty.missing.get(&number) {
+        _ if decides => Some("no error: it only decides".to_string()),
+        Some(why) => Some(format!("no error: {why}")),
+        None if sureness.error.is_none() && sureness.verdict == Verdict::Identifiable => {
+            Some("given by its kind".to_string())
+        }
+        None => None,
+    }
+}
+
 fn fitted(problem: &Problem, raw: &[f64], uncertainty: Option<&Uncertainty>, choice: &Choice) -> Vec<Fitted> {
     let (values, starts, names) = (problem.values(raw), &problem.written_start, problem.value_names());
     let mut at = 0;
@@ -267,7 +339,8 @@ fn fitted(problem: &Problem, raw: &[f64], uncertainty: Option<&Uncertainty>, cho
             let sureness = known.map(|u| u.numbers[k]);
             let vague = sureness.map(|s| s.verdict != Verdict::Identifiable);
             let at_bound = block.transform.is_at_bound(value, start, vague);
-            Number { name: names[k].clone(), start, value, sureness, at_bound }
+            let missing = uncertainty.and_then(|u| missing(u, k, choice.without_derivative.contains(&names[k])));
+            Number { name: names[k].clone(), start, value, sureness, missing, at_bound }
         };
         let numbers: Vec<Number> = (at..at + count).map(number).collect();
         at += count;
@@ -282,7 +355,7 @@ fn fitted(problem: &Problem, raw: &[f64], uncertainty: Option<&Uncertainty>, cho
     }
     list.extend(problem.fixed.iter().map(|p| {
         let numbers = p.number_names().into_iter().zip(&p.starts);
-        let number = |(name, &x): (String, &f64)| Number { name, start: x, value: x, sureness: None, at_bound: false };
+        let number = |(name, &x): (String, &f64)| Number::fixed(name, x);
         Fitted {
             name: p.name.clone(),
             kind: p.shown_kind(),
@@ -300,13 +373,7 @@ fn fitted(problem: &Problem, raw: &[f64], uncertainty: Option<&Uncertainty>, cho
 fn held(held: &Held, groups: &[String]) -> Fitted {
     let of_group = |(parameter, group): (&Parameter, &String)| {
         let numbers = parameter.number_names().into_iter().zip(parameter.starts.clone());
-        let number = |(name, x)| Number {
-            name: format!("{name}[{group}]"),
-            start: x,
-            value: x,
-            sureness: None,
-            at_bound: false,
-        };
+        let number = |(name, x)| Number::fixed(format!("{name}[{group}]"), x);
         numbers.map(number).collect::<Vec<Number>>()
     };
     let first = &held.groups[0];
@@ -318,6 +385,13 @@ fn held(held: &Held, groups: &[String]) -> Fitted {
         fixed: true,
         numbers: held.groups.iter().zip(groups).flat_map(of_group).collect(),
     }
+}
+
+/// Twice the gaussian loss, where that is a sum of squares.
+fn chi_square(problem: &Problem, loss: f64) -> Option<ChiSquare> {
+    let freedom = problem.measurements().saturating_sub(problem.layout.raws);
+    let known = problem.is_least_squares() && problem.loss.is_likelihood();
+    (known && freedom > 0).then_some(ChiSquare { value: 2.0 * loss, freedom })
 }
 
 /// The criteria for a loss without what priors add to it.

@@ -69,6 +69,38 @@ impl Criteria {
     }
 }
 
+/// Chi-square of a fit to data with known standard deviations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChiSquare {
+    /// The sum of the squares of residuals, each divided by its standard deviation.
+    pub value: f64,
+    /// Measurements beyond the numbers that were fitted.
+    pub freedom: usize,
+}
+
+/// Standard deviations of chi-square beyond which it is far from what noise alone gives.
+const FAR: f64 = 5.0;
+
+impl ChiSquare {
+    /// Chi-square per degree of freedom: about 1 if the model is right and the standard deviations are.
+    pub fn reduced(&self) -> f64 {
+        self.value / self.freedom as f64
+    }
+
+    /// What it means if it is far from 1, and not by chance.
+    pub fn verdict(&self) -> Option<&'static str> {
+        let freedom = self.freedom as f64;
+        let deviation = (self.value - freedom) / sqrt(2.0 * freedom);
+        if deviation > FAR {
+            Some("far above 1: the model misses part of the data, or the standard deviations are too small")
+        } else if self.reduced() < 0.5 && self.freedom >= 10 {
+            Some("far below 1: the standard deviations are too large, or the model follows the noise")
+        } else {
+            None
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

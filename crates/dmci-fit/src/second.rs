@@ -1,4 +1,4 @@
-//! Second derivatives of a loss by raw numbers, from differences of exact gradients.
+//! Second derivatives of a loss by raw numbers, from differences of exact gradients, for rows that no recording serves.
 //!
 //! Differences ask for what fits have anyway, whatever the loss, its noise, its priors and the transforms are. Each
 //! number finds its own step: neither its size nor its unit says on which scale the loss bends along it.
@@ -37,7 +37,7 @@ struct Step {
 }
 
 /// Second derivatives of the loss by raw numbers, row by row; none where gradients are not finite nearby.
-pub fn curvature(problem: &Problem, raw: &[f64]) -> Result<Option<Vec<f64>>, Report> {
+pub(crate) fn differences(problem: &Problem, raw: &[f64]) -> Result<Option<Vec<f64>>, Report> {
     let n = raw.len();
     let first = |j: usize| Step {
         index: j,

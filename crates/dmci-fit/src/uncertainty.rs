@@ -1,18 +1,48 @@
 //! How well data determine parameters: standard errors, intervals, correlations, and which combinations
 //! of parameters the data cannot tell apart.
 //!
-//! Least squares use the Jacobian of the residuals, likelihoods the second derivatives of the loss, from
-//! differences of exact gradients. Both are taken in raw space, where nothing is bounded; errors are
+//! Least squares use the Jacobian of the residuals, likelihoods the second derivatives of the loss. Both are taken in raw space, where nothing is bounded; errors are
 //! carried over by the slopes of the transforms, intervals by the transforms themselves, so that no
 //! interval leaves the bounds of its parameter.
 
 use crate::problem::Problem;
 use crate::search::Evaluation;
-use crate::second::curvature;
+use crate::separate::Part;
 use dmci::Report;
 use dmci_ops::real::sqrt;
 use dmci_stats::distribution::{normal_quantile, student_quantile};
 use dmci_stats::linear::{Factored, column_lengths, eigen};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How much is done for standard errors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Errors {
+    /// Nothing: neither errors nor the curvature at the result.
+    None,
+    /// What costs no more than the search did.
+    Fast,
+    /// Whatever it costs.
+    #[default]
+    Full,
+}
+
+impl Errors {
+    /// Evaluations of the search that the test of an optimum may be measured by.
+    pub(crate) fn budget(self, evaluations: usize) -> usize {
+        if self == Errors::None { 0 } else { evaluations }
+    }
+
+    /// Whether second derivatives by so many numbers are computed after so many evaluations.
+    fn affords(self, numbers: usize, evaluations: usize) -> bool {
+        self == Errors::Full || self == Errors::Fast && PRODUCT * numbers <= evaluations
+    }
+}
+
+/// A product of the Hessian with a direction costs about so many gradients.
+const PRODUCT: usize = 3;
 
 /// Whether data determine a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,6 +94,8 @@ pub struct Uncertainty {
     pub numbers: Vec<Sureness>,
     /// Correlations of the same numbers, row by row; NaN where there are none.
     pub correlations: Vec<f64>,
+    /// Why numbers have no error although others have, by their numbers.
+    pub missing: BTreeMap<usize, String>,
     /// Combinations that are hard to tell apart, worst first.
     pub directions: Vec<Direction>,
     /// Covariances of raw numbers; those that data do not determine have 0.
@@ -108,17 +140,52 @@ struct Information {
 /// A variance below this has an inverse that may be too large for a number.
 const NO_NOISE: f64 = 1e-250;
 
-/// How sure the numbers at a point are; none if the loss says nothing about it (it is no likelihood
-/// and no sum of squares), or if there are not more rows than numbers that they decide.
-/// `searched` numbers have no derivative, but were fitted all the same.
-pub fn uncertainty(problem: &Problem, raw: &[f64], searched: usize) -> Result<Option<Uncertainty>, Report> {
-    let Some(information) = information(problem, raw, searched)? else { return Ok(None) };
+/// How sure the numbers at a point are, or why nobody can say: the loss is no likelihood and no sum of squares, for
+/// example, or there are not more rows than numbers that they decide. `searched` numbers have no derivative, but were
+/// fitted all the same, in so many `evaluations`.
+pub(crate) fn uncertainty(
+    problem: &Problem,
+    raw: &[f64],
+    searched: usize,
+    (errors, evaluations): (Errors, usize),
+) -> Result<Result<Uncertainty, String>, Report> {
+    if errors == Errors::None {
+        return Ok(Err("nobody asked for them".to_string()));
+    }
+    let second = errors.affords(raw.len(), evaluations);
+    if let Some(parts) = problem.parts() {
+        return of_parts(problem, parts, raw, searched, second);
+    }
+    of_whole(problem, raw, searched, second, None)
+}
+
+/// The noise that several groups have together.
+#[derive(Clone, Copy)]
+struct Pooled {
+    /// Its variance, in the units of one group.
+    variance: f64,
+    /// Measurements of all groups beyond the numbers that they decide.
+    freedom: usize,
+}
+
+/// The same for parameters that belong together.
+fn of_whole(
+    problem: &Problem,
+    raw: &[f64],
+    searched: usize,
+    second: bool,
+    pooled: Option<Pooled>,
+) -> Result<Result<Uncertainty, String>, Report> {
+    let information = match information(problem, raw, searched, second, pooled)? {
+        Ok(information) => information,
+        Err(why) => return Ok(Err(why)),
+    };
     let n = raw.len();
     let diagonal: Vec<f64> = (0..n).map(|i| information.matrix[i * n + i]).collect();
     let units: Vec<f64> = diagonal.iter().map(|d| if *d > 0.0 { 1.0 / sqrt(*d) } else { 0.0 }).collect();
     let scaled: Vec<f64> = (0..n * n).map(|k| information.matrix[k] * units[k / n] * units[k % n]).collect();
     if scaled.iter().any(|x| !x.is_finite()) {
-        return Ok(None);
+        return Ok(Err(NOT_FINITE.to_string()));
     }
     let (values, vectors) = eigen(&scaled, n);
     let largest = values.last().copied().unwrap_or(0.0);
@@ -127,7 +194,7 @@ pub fn uncertainty(problem: &Problem, raw: &[f64], searched: usize) -> Result<Op
     let is_flat = |value: f64| !determined && value <= FLAT * n as f64 * largest.max(1e-300);
     // A saddle: what is called an error there means nothing.
     if values.first().is_some_and(|v| *v < -1e-6 * largest) {
-        return Ok(None);
+        return Ok(Err("the loss curves downwards in a direction here, so that this is no minimum".to_string()));
     }
     let flat = values.iter().filter(|v| is_flat(**v)).count();
     let mut verdicts = vec![Verdict::Identifiable; n];
@@ -176,9 +243,10 @@ pub fn uncertainty(problem: &Problem, raw: &[f64], searched: usize) -> Result<Op
         covariance.iter_mut().for_each(|x| *x *= noise);
         known = numbers(problem, raw, &covariance, &verdicts, information.quantile).0;
     }
-    Ok(Some(Uncertainty {
+    Ok(Ok(Uncertainty {
         numbers: known,
         correlations,
+        missing: BTreeMap::new(),
         directions,
         covariance,
         method: information.method,
@@ -194,6 +262,7 @@ pub(crate) fn unknown(numbers: usize, raws: usize) -> Uncertainty {
     Uncertainty {
         numbers: vec![number; numbers],
         correlations: vec![f64::NAN; numbers * numbers],
+        missing: BTreeMap::new(),
         directions: Vec::new(),
         covariance: vec![0.0; raws * raws],
         method: "none",
@@ -203,7 +272,84 @@ pub(crate) fn unknown(numbers: usize, raws: usize) -> Uncertainty {
     }
 }
 
-fn information(problem: &Problem, raw: &[f64], searched: usize) -> Result<Option<Information>, Report> {
+/// More numbers than this have no matrix of covariances.
+const MOST: usize = 4000;
+
+/// Groups that share no parameter: each has its own matrix, and all have the same noise, if that is estimated from what
+/// the fit leaves over.
+fn of_parts(
+    problem: &Problem,
+    parts: &[Part],
+    raw: &[f64],
+    searched: usize,
+    second: bool,
+) -> Result<Result<Uncertainty, String>, Report> {
+    let n = raw.len();
+    if n > MOST {
+        return Ok(Err(format!("a matrix of covariances of {n} numbers takes too much memory")));
+    }
+    let estimated = problem.is_least_squares() && !problem.loss.is_likelihood();
+    let (mut squares, mut rank) = (0.0, searched);
+    for part in parts.iter().filter(|_| estimated) {
+        let found = &part.problem.known(&part.of(raw))?.evaluation;
+        squares += found.loss * part.problem.divisor(part.problem.training());
+        rank += even(found, part.raws.len()).0.rank_above(DEPENDENT);
+    }
+    let freedom = problem.measurements().saturating_sub(rank);
+    if estimated && freedom == 0 {
+        let (numbers, count) = (n + searched, problem.measurements());
+        return Ok(Err(format!("there are {numbers} numbers to fit, and only {count} measurements")));
+    }
+    let mut all = unknown(problem.layout.all_values(raw).len(), n);
+    let count = all.numbers.len();
+    let (mut first_failure, mut done) = (None, 0);
+    for part in parts {
+        problem.check_cancel()?;
+        let divisor = part.problem.divisor(part.problem.training());
+        let pooled = Pooled { variance: squares / freedom as f64 / divisor, freedom };
+        let own = match of_whole(&part.problem, &part.of(raw), 0, second, estimated.then_some(pooled))? {
+            Ok(own) => own,
+            Err(why) => {
+                part.values.iter().for_each(|&k| drop(all.missing.insert(k, why.clone())));
+                first_failure.get_or_insert(why);
+                continue;
+            }
+        };
+        done += 1;
+        for (k, &at) in part.values.iter().enumerate() {
+            all.numbers[at] = own.numbers[k];
+            let row = part.values.iter().enumerate();
+            row.for_each(|(j, &to)| {
+                all.correlations[at * count + to] = own.correlations[k * part.values.len() + j];
+            });
+        }
+        for (k, &at) in part.raws.iter().enumerate() {
+            let row = part.raws.iter().enumerate();
+            row.for_each(|(j, &to)| all.covariance[at * n + to] = own.covariance[k * part.raws.len() + j]);
+        }
+        let group = &problem.groups[part.group];
+        let named = |(name, by): (String, f64)| (format!("{name}[{group}]"), by);
+        let directions =
+            own.directions.into_iter().map(|d| Direction { moves: d.moves.into_iter().map(named).collect(), ..d });
+        all.directions.extend(directions);
+        (all.method, all.quantile, all.freedom) = (own.method, own.quantile, own.freedom);
+    }
+    all.directions.sort_by_key(|d| !d.flat);
+    all.directions.truncate(3);
+    let why = || first_failure.unwrap_or_else(|| NOT_FINITE.to_string());
+    Ok(if done == 0 { Err(why()) } else { Ok(all) })
+}
+
+/// Why there are no errors where a derivative is infinite or not a number.
+const NOT_FINITE: &str = "the derivatives of the loss are not finite at the result";
+
+fn information(
+    problem: &Problem,
+    raw: &[f64],
+    searched: usize,
+    second: bool,
+    pooled: Option<Pooled>,
+) -> Result<Result<Information, String>, Report> {
     let n = raw.len();
     let count = problem.measurements();
     if problem.is_least_squares() {
@@ -212,12 +358,20 @@ fn information(problem: &Problem, raw: &[f64], searched: usize) -> Result<Option
         let (factored, units) = even(found, n);
         let rank = factored.rank_above(DEPENDENT);
         // What the data do not decide takes no degree of freedom.
-        let freedom = count.saturating_sub(rank + searched);
-        if !found.is_finite() || (freedom == 0 && !known) {
-            return Ok(None);
+        let freedom = pooled.map_or(count.saturating_sub(rank + searched), |p| p.freedom);
+        if !found.is_finite() {
+            return Ok(Err(NOT_FINITE.to_string()));
+        }
+        if freedom == 0 && !known {
+            let numbers = n + searched;
+            return Ok(Err(format!("there are {numbers} numbers to fit, and only {count} measurements")));
         }
         // The noise is known, or estimated from what the fit leaves over.
-        let variance = if known { 0.5 } else { found.loss / freedom as f64 };
+        let variance = match pooled {
+            _ if known => 0.5,
+            Some(pooled) => pooled.variance,
+            None => found.loss / freedom as f64,
+        };
         let (variance, noise) = if variance < NO_NOISE { (1.0, 0.0) } else { (variance, 1.0) };
         let covariance = factored.covariance().filter(|_| rank == n);
         let in_units = |k: usize, x: f64| x * units[k / n] * (variance * units[k % n]);
@@ -232,14 +386,19 @@ fn information(problem: &Problem, raw: &[f64], searched: usize) -> Result<Option
         }
         let quantile = if known { normal_quantile(0.975) } else { student_quantile(0.975, freedom as f64) };
         let freedom = (!known).then_some(freedom);
-        return Ok(Some(Information { matrix, covariance, method: "jacobian", quantile, freedom, noise }));
+        return Ok(Ok(Information { matrix, covariance, method: "jacobian", quantile, freedom, noise }));
     }
     if !problem.loss.is_likelihood() && !problem.is_objective() {
-        return Ok(None);
+        let loss = problem.loss.name();
+        return Ok(Err(format!("the {loss} loss is no likelihood; ‹bootstrap 200› estimates them with every loss")));
     }
-    let Some(matrix) = curvature(problem, raw)? else { return Ok(None) };
+    if !second {
+        return Ok(Err("second derivatives would cost more than the search; ‹errors full› computes them".to_string()));
+    }
+    let Some(matrix) = problem.curvature(raw)? else { return Ok(Err(NOT_FINITE.to_string())) };
+    let matrix = matrix.to_vec();
     let quantile = normal_quantile(0.975);
-    Ok(Some(Information { matrix, covariance: None, method: "hessian", quantile, freedom: None, noise: 1.0 }))
+    Ok(Ok(Information { matrix, covariance: None, method: "hessian", quantile, freedom: None, noise: 1.0 }))
 }
 
 /// The Jacobian of residuals, factored with columns of length 1, and what its columns were multiplied with for that.

@@ -4,10 +4,10 @@
 
 use dmci::{Datum, Program};
 use dmci_fit::{
-    BootstrapRecord, CriteriaRecord, DataRecord, DirectionRecord, EngineRecord, FitOptions, FitRecord, FitRequest,
-    FoundRecord, Inputs, Intervals, LossRecord, NamedNumber, NumberRecord, Numbers, OptimaRecord, OptimalityRecord,
-    OptimizerRecord, OutputSettings, ParameterRecord, Params, ProblemSettings, ProgramRecord, Real, RestartRecord,
-    RunSettings, SCHEMA, ScoreRecord, SearchSettings, Table, UncertaintyRecord,
+    BootstrapRecord, ChiSquareRecord, CriteriaRecord, DataRecord, DirectionRecord, EngineRecord, Errors, FitOptions,
+    FitRecord, FitRequest, FoundRecord, Inputs, Intervals, LossRecord, NamedNumber, NumberRecord, Numbers,
+    OptimaRecord, OptimalityRecord, OptimizerRecord, OutputSettings, ParameterRecord, Params, ProblemSettings,
+    ProgramRecord, Real, RestartRecord, RunSettings, SCHEMA, ScoreRecord, SearchSettings, Table, UncertaintyRecord,
 };
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -60,6 +60,7 @@ fn every_setting() -> FitRequest {
             clip: Some(1.5),
             patience: Some(23),
             population: Some(29),
+            errors: Errors::Fast,
             intervals: Intervals::Profile,
             bootstrap: Some(31),
         },
@@ -225,6 +226,8 @@ fn every_field() -> FitRecord {
             aicc: Some(Real(11.0)),
             bic: Real(12.0),
         }),
+        chi_square: Some(ChiSquareRecord { value: Real(40.0), freedom: 41, reduced: Real(42.0) }),
+        no_errors: some("nobody asked"),
         uncertainty: Some(UncertaintyRecord {
             method: "jacobian".into(),
             level: 0.95,

@@ -79,6 +79,14 @@ impl Recorder {
         count
     }
 
+    /// A new leaf for the direction in which a node moves.
+    pub fn direction(&mut self, node: NodeId) -> NodeId {
+        match self.shape(node) {
+            Shape::Scalar => self.leaf("%direction", LeafKind::Param, 0.0),
+            shape => self.tensor_leaf("%direction", LeafKind::Param, shape, &vec![0.0; shape.len()]),
+        }
+    }
+
     /// The direction in which one number of a node moves.
     pub fn unit(&mut self, node: NodeId, element: usize) -> NodeId {
         match self.shape(node) {

@@ -51,7 +51,7 @@ pub use describe::TapeReport;
 pub use gradient::{GradOptions, Gradient, Wrt};
 pub use interpreter::{Interpreter, Outcome, RunOptions};
 pub use mode::Mode;
-pub use model::{Batch, Column, KnownPath, Model, ModelBuilder, ModelOptions, Statistics, Sums, Want};
+pub use model::{Along, Batch, Column, KnownPath, Model, ModelBuilder, ModelOptions, Statistics, Sums, Want};
 pub use program::{Bindings, Program};
 pub use report::Report;
 pub use schema::{Names, Parameter, ParameterKind, Prior, Schema};

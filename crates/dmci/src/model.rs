@@ -6,6 +6,7 @@
 //! each lane alone, bit for bit.
 
 mod again;
+mod along;
 mod builder;
 mod known;
 mod lanes;
@@ -16,6 +17,7 @@ mod store;
 mod sums;
 mod tally;
 
+pub use along::Along;
 pub use builder::ModelBuilder;
 pub use known::KnownPath;
 pub use sums::Sums;
@@ -291,6 +293,11 @@ pub struct Statistics {
     pub evicted: u64,
 }
 
+/// The report of a call that pairs as many sets with as many rows.
+fn sets_for_rows(sets: usize, rows: usize) -> Report {
+    Report::from(Diagnostic::error(ErrorCode::E0910, format!("{rows} rows for {sets} parameter sets")))
+}
+
 impl Model {
     /// A model of a program by the names of its parameters, which are numbers, and of its inputs.
     pub fn new(program: Program, params: &[&str], inputs: &[&str], options: ModelOptions) -> Model {
@@ -419,8 +426,7 @@ impl Model {
         let (sets, rows) = self.check(params, columns)?;
         let rows = if columns.is_empty() { sets } else { rows };
         if sets != rows {
-            let message = format!("{rows} rows for {sets} parameter sets");
-            return Err(Report::from(Diagnostic::error(ErrorCode::E0910, message)));
+            return Err(sets_for_rows(sets, rows));
         }
         Call::new(self, batch, params, columns, Lanes { sets, rows, paired: true }, want).run();
         Ok(())

@@ -38,8 +38,13 @@ pub enum ParameterKind {
     SignedUnit,
     /// Between two numbers: an affine sigmoid, without a scale.
     Bounded(f64, f64),
-    /// A lower triangular matrix of so many rows with a diagonal above 0, such as a Cholesky factor:
-    /// `c softplus(raw)` on the diagonal, `c raw` below.
+    /// Between two numbers above 0, on a logarithmic scale: a sigmoid between their logarithms, without a scale.
+    Log(f64, f64),
+    /// A lower triangular matrix of so many rows, with any numbers in it: `c raw`.
+    Lower(usize),
+    /// A lower triangular matrix of so many rows with a diagonal above 0, such as a Cholesky factor: `c raw`, with
+    /// the signs of a column turned round where its diagonal is below 0. `L L'` does not change by that, so that a
+    /// search over covariances meets no boundary.
     Cholesky(usize),
     /// So many numbers above 0 that add up to 1: exponentials of raw numbers, divided by their sum.
     Simplex(usize),
@@ -55,6 +60,8 @@ impl std::fmt::Display for ParameterKind {
             ParameterKind::Unit => f.write_str("unit"),
             ParameterKind::SignedUnit => f.write_str("signed-unit"),
             ParameterKind::Bounded(low, high) => write!(f, "(bounded {low} {high})"),
+            ParameterKind::Log(low, high) => write!(f, "(log {low} {high})"),
+            ParameterKind::Lower(n) => write!(f, "(lower {n})"),
             ParameterKind::Cholesky(n) => write!(f, "(cholesky {n})"),
             ParameterKind::Simplex(n) => write!(f, "(simplex {n})"),
             ParameterKind::Unknown => f.write_str("unknown"),
@@ -165,7 +172,7 @@ impl Parameter {
             return false;
         }
         if let [one] = numbers[..]
-            && !matches!(self.kind, ParameterKind::Cholesky(_) | ParameterKind::Simplex(_))
+            && !matches!(self.kind, ParameterKind::Lower(_) | ParameterKind::Cholesky(_) | ParameterKind::Simplex(_))
         {
             numbers = vec![one; self.starts.len()];
         }
@@ -195,8 +202,9 @@ impl Parameter {
     /// The kind with its shape, as a schema writes it.
     pub fn shown_kind(&self) -> String {
         let of = |kind: &ParameterKind| if *kind == ParameterKind::Free { String::new() } else { format!(" {kind}") };
+        use ParameterKind::{Cholesky, Lower, Simplex};
         match (self.kind, self.shape) {
-            (ParameterKind::Cholesky(_) | ParameterKind::Simplex(_), _) | (_, Shape::Scalar) => self.kind.to_string(),
+            (Lower(_) | Cholesky(_) | Simplex(_), _) | (_, Shape::Scalar) => self.kind.to_string(),
             (kind, Shape::Vector(n)) => format!("(vector {n}{})", of(&kind)),
             (kind, Shape::Matrix(m, n)) => format!("(matrix {m} {n}{})", of(&kind)),
         }
@@ -281,6 +289,7 @@ fn parameter(heap: &Heap, entry: Value) -> Option<Parameter> {
         Shape::Vector(n) | Shape::Matrix(_, n) => n as usize,
     };
     parameter.kind = match structure {
+        Structure::Lower => ParameterKind::Lower(size),
         Structure::Cholesky => ParameterKind::Cholesky(size),
         Structure::Simplex => ParameterKind::Simplex(size),
         Structure::Separate(Value::NIL) => ParameterKind::Free,
@@ -315,10 +324,13 @@ fn kind(heap: &Heap, v: Value) -> ParameterKind {
         _ => {}
     }
     if let Some([head, low, high]) = heap.list_items(v).as_deref()
-        && word(*head) == Some("bounded")
         && let (Some(low), Some(high)) = (number(heap, *low), number(heap, *high))
     {
-        return ParameterKind::Bounded(low, high);
+        match word(*head) {
+            Some("bounded") => return ParameterKind::Bounded(low, high),
+            Some("log") => return ParameterKind::Log(low, high),
+            _ => {}
+        }
     }
     ParameterKind::Unknown
 }

@@ -52,7 +52,7 @@ class Parameter:
     def bounds(self) -> Tuple[Optional[float], Optional[float]]:
         """The numbers between which its values lie; ``None`` where there is no bound."""
         word = re.sub(r"^\((?:vector|matrix)(?: \d+)+ ?(.*)\)$", r"\1", self.kind)
-        if found := re.match(r"\(bounded (\S+) (\S+)\)", word):
+        if found := re.match(r"\((?:bounded|log) (\S+) (\S+)\)", word):
             return (float(found[1]), float(found[2]))
         known: Dict[str, Tuple[Optional[float], Optional[float]]] = {
             "positive": (0.0, None),

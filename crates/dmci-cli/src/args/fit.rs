@@ -26,8 +26,8 @@ that are no columns are parameters; --write shows the program that it stands for
 
 The program predicts one row. Columns bind the names that it uses and does not define, and
 (params (name kind start option ...) ...) declares what is fitted. Kinds are free, positive, unit
-(0 to 1), signed-unit (-1 to 1), (bounded low high), (vector n), (matrix m n), (cholesky n) and
-(simplex n). Behind the start may stand how large the values are, as in (mass positive 2000.0 1000),
+(0 to 1), signed-unit (-1 to 1), (bounded low high), (log low high), (vector n), (matrix m n), (lower n),
+(cholesky n) and (simplex n). Behind the start may stand how large the values are, as in (mass positive 2000.0 1000),
 the word fixed, and (per COLUMN) for a parameter that differs by group. --set moves the start of a
 parameter. With --objective the program gives what is made small, such as a likelihood: columns are arrays
 (ref y k), and (result (loss L) (yhat ys)) names predictions besides.
@@ -231,6 +231,9 @@ pub struct SearchArgs {
     /// cma, de, es, random: points of a generation
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub population: Option<u64>,
+    /// Standard errors: full, fast (unless they cost more than the search) or none [default: full]
+    #[arg(long, value_name = "HOW")]
+    pub errors: Option<String>,
     /// curvature, or profile: each interval by fits of all other parameters
     #[arg(long, value_name = "HOW")]
     pub intervals: Option<String>,

@@ -32,15 +32,23 @@ pub fn table(problem: &Problem, fit: &Fit) -> String {
         let aicc = c.aicc.map_or(String::new(), |aicc| format!(", AICc {}", digits(aicc, 6)));
         text += &format!("AIC {}{aicc}, BIC {}\n", digits(c.aic, 6), digits(c.bic, 6));
     }
-    let (numbers, count) = (fit.raw.len(), problem.measurements());
-    if fit.uncertainty.is_none() && problem.is_least_squares() && count <= numbers {
-        text += &format!("no errors: there are {numbers} numbers to fit, and only {count} measurements\n");
+    if let Some(chi) = &fit.chi_square {
+        let verdict = chi.verdict().map_or(String::new(), |word| format!(", {word}"));
+        let (reduced, freedom) = (digits(chi.reduced(), 4), chi.freedom);
+        text += &format!("chi-square per degree of freedom {reduced} ({freedom} degrees){verdict}\n");
+    }
+    if let Some(why) = fit.no_errors.as_ref().filter(|_| fit.uncertainty.is_none()) {
+        text += &format!("no errors: {}\n", dmci::Spelling::Flag.spell(why));
     }
     if fit.uncertainty.as_ref().is_some_and(|u| u.exact) {
         text += "the program gives the data up to rounding: there is no noise to estimate errors from\n";
     }
     for direction in fit.uncertainty.iter().flat_map(|u| &u.directions) {
         text += &format!("{}\n", direction.sentence());
+    }
+    for (name, deviation) in fit.bootstrap.iter().flat_map(|b| &b.tails) {
+        let deviation = digits(*deviation, 3);
+        text += &format!("the resampled fits of {name} have long tails: their standard deviation is {deviation}\n");
     }
     match (&fit.bootstrap, fit.intervals) {
         (Some(b), _) if b.failed > 0 => {
@@ -96,7 +104,7 @@ fn parameters(fit: &Fit) -> String {
             _ if n.at_bound => "at its bound".into(),
             Some(Verdict::Weakly) => "weakly identifiable".into(),
             Some(Verdict::Not) => "not identifiable".into(),
-            _ => String::new(),
+            _ => n.missing.clone().unwrap_or_default(),
         };
         rows.push([n.name.clone(), p.kind.clone(), digits(n.start, 6), value, error, interval, verdict]);
     }
@@ -154,6 +162,7 @@ fn optimality(fit: &Fit) -> String {
     let tested = &fit.optimality;
     let share = tested.decrement.map(|d| format!("Newton decrement {} of the loss", digits(d, 2)));
     let curvature = tested.curvature.map(|c| match c > 0.0 {
+        _ if tested.outcome == Outcome::Flat => "no curvature along a flat direction".to_string(),
         true => "curvature positive".to_string(),
         false => format!("lowest curvature {} of the largest", digits(c, 2)),
     });

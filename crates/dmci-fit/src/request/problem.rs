@@ -8,7 +8,8 @@ use crate::literals::{literals, parametrised};
 use crate::loss::Loss;
 use crate::problem::{Problem, ProblemOptions};
 use crate::record::FitRecord;
-use dmci::{Diagnostic, ErrorCode, Interpreter, Program, Report, RunOptions};
+use crate::transform::Transform;
+use dmci::{Datum, Diagnostic, ErrorCode, Interpreter, Program, Report, RunOptions, Schema};
 use dmci_table::{Holdout, Table};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -253,8 +254,16 @@ impl FitRequest {
         if let Some(fit) = start_from {
             // What is set counts more than what another fit found.
             let given: Vec<String> = run.bindings.iter().map(|(name, _)| name.clone()).collect();
-            run.bindings.extend(fit.values().into_iter().filter(|(name, _)| !given.contains(name)));
-            group_starts = fit.group_starts(&Interpreter::shared().names(&program)?.schema);
+            let schema = Interpreter::shared().names(&program)?.schema;
+            let own = fit.values().into_iter().filter(|(name, _)| !given.contains(name));
+            run.bindings.extend(own.map(|(name, datum)| {
+                let moved = inside(&schema, &name, datum);
+                (name, moved)
+            }));
+            group_starts = fit.group_starts(&schema);
+            for start in &mut group_starts {
+                start.start = inside(&schema, &start.parameter, start.start.clone());
+            }
             group_starts.retain(|start| !given.contains(&start.parameter));
         }
         let options = ProblemOptions {
@@ -283,6 +292,20 @@ impl FitRequest {
         let message = format!("{x} cannot be the horizontal axis: it is no number that the program reads");
         let help = format!("the program reads {}", problem.inputs.join(", "));
         Err(Report::from(Diagnostic::error(ErrorCode::E0704, message).help(help)))
+    }
+}
+
+/// Where a parameter ended, moved off a bound of its kind: a search can end there, but none can start there.
+fn inside(schema: &Schema, name: &str, ended: Datum) -> Datum {
+    let Some(parameter) = schema.find(name) else { return ended };
+    let mut moved = parameter.clone();
+    if !moved.set_start(&ended) || Transform::of(parameter).raws_of(&moved.starts).is_some() {
+        return ended;
+    }
+    let Some(starts) = Transform::of(parameter).moved_inside(&moved.starts) else { return ended };
+    match &starts[..] {
+        [one] => Datum::Real(*one),
+        many => Datum::list(many.iter().map(|&x| Datum::Real(x)).collect()),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::fit::FitOptions;
 use crate::member::Budget;
 use crate::resample::{Intervals, LEAST_SAMPLES};
 use crate::search::{CmaOptions, DifferentialOptions, EvolutionOptions, Optimizer, SamplingOptions};
+use crate::uncertainty::Errors;
 use dmci::{Report, nearest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,8 @@ pub struct SearchSettings {
     pub patience: Option<usize>,
     /// cma, de, es, random: points of a generation
     pub population: Option<usize>,
+    /// Standard errors: full; fast, unless they cost more than the search; or none
+    pub errors: Errors,
     /// curvature, or profile: each interval by fits of all other parameters
     pub intervals: Intervals,
     /// Errors and intervals by so many fits to rows drawn with replacement
@@ -56,7 +59,8 @@ pub struct SearchSettings {
 
 impl Default for SearchSettings {
     fn default() -> Self {
-        let FitOptions { method, budget, search_work, no_projection, time, evaluations, .. } = FitOptions::default();
+        let FitOptions { method, budget, search_work, no_projection, time, evaluations, errors, .. } =
+            FitOptions::default();
         SearchSettings {
             optimizer: method.name().to_string(),
             restarts: None,
@@ -74,6 +78,7 @@ impl Default for SearchSettings {
             clip: None,
             patience: None,
             population: None,
+            errors,
             intervals: Intervals::default(),
             bootstrap: None,
         }
@@ -113,6 +118,9 @@ impl SearchSettings {
         let help = "each gives intervals of its own kind: keep one of them";
         let profile = self.intervals == Intervals::Profile;
         apart("bootstrap", self.bootstrap.is_some(), "intervals profile", profile, help)?;
+        let (none, help) = (self.errors == Errors::None, "leave one of them out");
+        apart("errors none", none, "intervals profile", profile, help)?;
+        apart("errors none", none, "bootstrap", self.bootstrap.is_some(), help)?;
         let help = format!("write ‹bootstrap 200› instead: so many fits, {LEAST_SAMPLES} or more");
         let resampled = self.intervals == Intervals::Bootstrap;
         needs("intervals bootstrap", resampled, "bootstrap", self.bootstrap.is_some(), &help)?;
@@ -136,6 +144,7 @@ impl SearchSettings {
             seed,
             time: self.time_limit.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)),
             evaluations: self.max_evals,
+            errors: self.errors,
             resume: None,
         })
     }

@@ -95,6 +95,10 @@ impl Expander<'_> {
                 (Some(low), Some(high)) if low < high => Ok(()),
                 _ => Err(self.bad_param("a bounded parameter needs two numbers, the smaller one first", cell)),
             },
+            (Some("log"), &[_, low, high]) => match (number(low), number(high)) {
+                (Some(low), Some(high)) if 0.0 < low && low < high => Ok(()),
+                _ => Err(self.bad_param("a log parameter needs two numbers above 0, the smaller one first", cell)),
+            },
             _ => Err(self.unknown_kind(kind, cell)),
         }
     }
@@ -102,7 +106,7 @@ impl Expander<'_> {
     fn unknown_kind(&self, kind: Value, cell: Value) -> Error {
         let shown = self.shown(kind);
         let error = Diagnostic::error(ErrorCode::E0211, format!("there is no parameter kind {shown}"));
-        self.at_cell(error, cell).help("the kinds are free, positive, unit, signed-unit, (bounded low high), (vector n), (matrix m n), (cholesky n) and (simplex n)")
+        self.at_cell(error, cell).help("the kinds are free, positive, unit, signed-unit, (bounded low high), (log low high), (vector n), (matrix m n), (lower n), (cholesky n) and (simplex n)")
     }
 
     fn bad_param(&self, rule: &str, cell: Value) -> Error {

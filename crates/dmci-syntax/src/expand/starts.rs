@@ -12,6 +12,8 @@ pub enum Structure {
     Separate(Value),
     /// A lower triangle with a positive diagonal.
     Cholesky,
+    /// A lower triangle of any numbers.
+    Lower,
     /// Positive numbers that add up to 1.
     Simplex,
 }
@@ -31,8 +33,9 @@ pub fn shape_of(heap: &Heap, kind: Value) -> Option<(Shape, Structure)> {
         "vector" => (Shape::Vector(size(1)?), element(2)?),
         "matrix" => (Shape::Matrix(size(1)?, size(2)?), element(3)?),
         "cholesky" if parts.len() == 2 => (Shape::Matrix(size(1)?, size(1)?), Structure::Cholesky),
+        "lower" if parts.len() == 2 => (Shape::Matrix(size(1)?, size(1)?), Structure::Lower),
         "simplex" if parts.len() == 2 && size(1)? >= 2 => (Shape::Vector(size(1)?), Structure::Simplex),
-        "bounded" => (Shape::Scalar, Structure::Separate(kind)),
+        "bounded" | "log" => (Shape::Scalar, Structure::Separate(kind)),
         _ => return None,
     };
     (found.0.len() <= MOST).then_some(found)
@@ -50,7 +53,7 @@ pub fn starts_of(heap: &Heap, shape: Shape, structure: Structure, start: Option<
     if let Some(x) = number(start) {
         let fill = |i: usize| match (structure, shape) {
             // A number alone is the diagonal.
-            (Structure::Cholesky, Shape::Matrix(_, n)) if i / n as usize != i % n as usize => 0.0,
+            (Structure::Cholesky | Structure::Lower, Shape::Matrix(_, n)) if i / n as usize != i % n as usize => 0.0,
             _ => x,
         };
         return (structure != Structure::Simplex).then(|| (0..count).map(fill).collect());
@@ -82,7 +85,7 @@ fn default_starts(heap: &Heap, shape: Shape, structure: Structure) -> Vec<f64> {
     let count = shape.len();
     match structure {
         Structure::Simplex => vec![1.0 / count as f64; count],
-        Structure::Cholesky => match shape {
+        Structure::Cholesky | Structure::Lower => match shape {
             Shape::Matrix(_, n) => {
                 (0..count).map(|i| if i / n as usize == i % n as usize { 1.0 } else { 0.0 }).collect()
             }
@@ -90,9 +93,14 @@ fn default_starts(heap: &Heap, shape: Shape, structure: Structure) -> Vec<f64> {
         },
         Structure::Separate(kind) => {
             let word = kind.as_symbol().map(|s| heap.symbols.name(heap.symbols.base_of(s)));
+            let first = |parts: &[Value]| parts[0].as_symbol().map(|s| heap.symbols.name(heap.symbols.base_of(s)));
             let middle = match (word, heap.list_items(kind).as_deref()) {
                 (Some("positive"), _) => 1.0,
                 (Some("unit"), _) => 0.5,
+                (_, Some(parts @ &[_, low, high])) if first(parts) == Some("log") => {
+                    let root = |v: Value| number(v).unwrap_or(1.0).sqrt();
+                    root(low) * root(high)
+                }
                 (_, Some(&[_, low, high])) => 0.5 * (number(low).unwrap_or(0.0) + number(high).unwrap_or(0.0)),
                 _ => 0.0,
             };

@@ -29,8 +29,8 @@ pub(super) struct Work {
     /// Lanes that left the path that ran last, with the guard.
     left: Vec<(u32, usize)>,
     /// Numbers of each row, if the columns are not all plain, and where each row begins.
-    row_bits: Vec<u64>,
-    row_starts: Vec<usize>,
+    pub row_bits: Vec<u64>,
+    pub row_starts: Vec<usize>,
     groups: Groups,
     /// Where the numbers of plain columns are.
     pub places: Vec<Place>,

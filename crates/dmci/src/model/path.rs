@@ -63,6 +63,8 @@ pub(super) struct Path {
     savable: [AtomicUsize; 3],
     /// By what is wanted, and by whether values are staged by set and by row.
     plans: [OnceLock<Box<Staged>>; 12],
+    /// Derivatives along a direction: of the outputs, and of their gradients.
+    along: [OnceLock<Box<Staged>>; 2],
 }
 
 impl Path {
@@ -213,12 +215,7 @@ impl Path {
         let mut recorder = self.recorder.clone();
         let mut outputs = self.outputs.clone();
         if want >= Want::Gradients {
-            let mut rows = Vec::new();
-            for &output in &self.outputs {
-                let parts = gradient(&mut recorder, output, &self.params);
-                rows.push(parts.iter().zip(&self.params).map(|(&p, &leaf)| or_zeros(&mut recorder, p, leaf)).collect());
-            }
-            let rows: Vec<Vec<NodeId>> = rows;
+            let rows: Vec<Vec<NodeId>> = self.outputs.iter().map(|&output| self.first(&mut recorder, output)).collect();
             outputs.extend(rows.iter().flatten());
             if want == Want::Hessians {
                 for row in rows {
@@ -235,6 +232,40 @@ impl Path {
         let mut tape = recorder.tape().clone();
         tape.outputs = outputs;
         passes.run(&tape)
+    }
+
+    /// Numbers in the leaves of the recording.
+    pub fn leaves(&self) -> usize {
+        self.recorded_tape().leaf_offsets().1
+    }
+
+    /// The plan for how the outputs, or their gradients, change along a direction, whose numbers come behind those of
+    /// the recorded leaves.
+    pub fn plan_along(&self, want: Want) -> &Staged {
+        let make = || Box::new(Staged::new(&self.tape_along(want), false, false).with_code(self.code));
+        self.along[usize::from(want >= Want::Gradients)].get_or_init(make)
+    }
+
+    fn tape_along(&self, want: Want) -> Tape {
+        let mut recorder = self.recorder.clone();
+        let mut moved = self.outputs.clone();
+        if want >= Want::Gradients {
+            let rows: Vec<Vec<NodeId>> = self.outputs.iter().map(|&output| self.first(&mut recorder, output)).collect();
+            moved = rows.concat();
+        }
+        let directions: Vec<NodeId> = self.params.iter().map(|&leaf| recorder.direction(leaf)).collect();
+        let changes = tangents(&mut recorder, &moved, &self.params, &directions);
+        let outputs = changes.into_iter().zip(&moved).map(|(change, &of)| or_zeros(&mut recorder, change, of));
+        let outputs: Vec<NodeId> = outputs.collect();
+        let mut tape = recorder.tape().clone();
+        tape.outputs = outputs;
+        self.passes.run(&tape)
+    }
+
+    /// The derivatives of an output by all parameters.
+    fn first(&self, recorder: &mut Recorder, output: NodeId) -> Vec<NodeId> {
+        let parts = gradient(recorder, output, &self.params);
+        parts.iter().zip(&self.params).map(|(&part, &leaf)| or_zeros(recorder, part, leaf)).collect()
     }
 
     /// The second derivatives: how each number of a gradient changes with each number of the parameters.
@@ -335,6 +366,7 @@ impl Model {
             work: Default::default(),
             savable: Default::default(),
             plans: Default::default(),
+            along: Default::default(),
         };
         let report = match result {
             Ok((outputs, params)) => return Walk::Done(Path { outputs, params, ..path }),
