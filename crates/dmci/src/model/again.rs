@@ -7,8 +7,8 @@ use super::store::PathId;
 use super::tally::Tally;
 use super::{Batch, Column, Model, Want};
 use dmci_exec::{Number, PreparedCall};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
 /// What a call was that ran on one path.
 #[derive(Debug)]
@@ -18,7 +18,8 @@ pub(super) struct Last {
     pub changes: u64,
     /// Where its lanes of reals started.
     pub id: PathId,
-    pub path: Arc<Path>,
+    /// Only the model keeps it alive.
+    pub path: Weak<Path>,
     pub want: Want,
     pub lanes: Lanes,
     /// How long the list of parameters was.
@@ -89,9 +90,32 @@ impl Model {
         };
         if done {
             (*walked, *unkept) = (0, 0);
-            last.path.use_in(self.calls.load(Ordering::Relaxed));
+            if let Some(path) = last.path.upgrade() {
+                path.use_in(self.calls.load(Ordering::Relaxed));
+            }
             tally.add(last.lanes.count() as u64);
         }
         done
+    }
+}
+
+#[cfg(all(test, feature = "native", target_arch = "x86_64"))]
+mod tests {
+    use crate::model::{Batch, Column, Model, ModelOptions, Want};
+    use crate::{JitPolicy, Program};
+
+    #[test]
+    fn a_batch_keeps_no_path_of_a_model_that_is_gone() {
+        let options = ModelOptions { code: JitPolicy::Always, ..ModelOptions::default() };
+        let model = Model::new(Program::new("(* a (exp x))"), &["a"], &["x"], options);
+        let columns = [Column::Reals((0..64).map(f64::from).collect())];
+        let mut batch = Batch::default();
+        for _ in 0..4 {
+            model.evaluate_into(&mut batch, &[2.0], &columns, Want::Gradients).expect("a call");
+        }
+        let path = batch.work.last.as_ref().map(|last| last.path.clone()).expect("all lanes stay on one path");
+        assert!(path.upgrade().is_some());
+        drop(model);
+        assert!(path.upgrade().is_none(), "the batch keeps it");
     }
 }

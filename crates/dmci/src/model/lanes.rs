@@ -250,8 +250,9 @@ impl<'a, N: Number> Call<'a, N> {
         let was_like = last.as_ref().is_some_and(is_like);
         // Lanes mostly start where those of the last call did.
         let known = last.filter(|last| (last.model, last.changes) == (model.id, changes));
+        let known = known.and_then(|last| Some((last.id, last.path.upgrade()?, last.ready)));
         let (id, path, ready) = match known {
-            Some(Last { id, path, ready, .. }) => (id, path, ready),
+            Some(known) => known,
             None => match model.paths.read().unwrap_or_else(|e| e.into_inner()).find(origin, self.call) {
                 Some((id, path)) => (id, path, None),
                 None => return false,
@@ -291,6 +292,7 @@ impl<'a, N: Number> Call<'a, N> {
                 ready = made.map(|ready| Box::new((ready, model.tallies.open())));
             }
             let (model, lengths) = (model.id, lengths(model, lanes, want));
+            let path = Arc::downgrade(&path);
             work.last = Some(Last { model, changes, id, path, want, lanes, params, lengths, stayed, ready });
         }
         if work.left.is_empty() {
