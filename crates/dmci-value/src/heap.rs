@@ -9,6 +9,7 @@
 //! [`Heap::poll`], which makes the VM look up at its next call or loop edge.
 
 mod collect;
+mod copying;
 #[cfg(test)]
 mod tests;
 

@@ -68,3 +68,23 @@ fn no_limit_lets_references_pass_32_bits() {
     heap.set_limit(1 << 20);
     assert!(heap.ensure(1 << 16).is_ok() && heap.ensure(1 << 18).is_err());
 }
+
+#[test]
+fn strings_are_made_of_parts_at_even_and_odd_places() {
+    let mut heap = Heap::new();
+    let text: Vec<char> = "añb→c😀defgh".chars().collect();
+    let source = heap.string_from_chars(&text);
+    let r = heap.as_kind(source, Kind::String).expect("a string");
+    let bounds = || (0..=text.len()).flat_map(|end| (0..=end).map(move |start| start..end));
+    for first in bounds() {
+        for second in bounds() {
+            let expected: String = text[first.clone()].iter().chain(&text[second.clone()]).collect();
+            let made = heap.string_of_parts(&[(r, first.clone()), (r, second.clone())]);
+            assert_eq!(heap.text(made).as_deref(), Some(&*expected), "{first:?} and {second:?}");
+            // The same words as of a string that was made of characters.
+            let plain = heap.string(&expected);
+            let [made, plain] = [made, plain].map(|v| heap.as_kind(v, Kind::String).expect("a string"));
+            assert_eq!(heap.raw(made), heap.raw(plain), "{first:?} and {second:?}");
+        }
+    }
+}

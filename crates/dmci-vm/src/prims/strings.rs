@@ -4,6 +4,7 @@ use super::{Primitive, at_least, between, fixed};
 use crate::world::World;
 use dmci_value::{Error, Heap, Kind, Ref, Value};
 use std::cmp::Ordering;
+use std::ops::Range;
 
 macro_rules! compare {
     ($name:literal, $fold:ident, $test:expr) => {
@@ -91,12 +92,17 @@ impl World {
 
     /// The part of a string argument between the optional bounds from `args[from]` on.
     pub fn text_range(&mut self, who: &str, args: &[Value], from: usize) -> Result<Vec<char>, Error> {
+        let (r, part) = self.string_part(who, args, from)?;
+        Ok(part.map(|i| char_at(&self.heap, r, i)).collect())
+    }
+
+    /// The same as a string and the places of its characters.
+    fn string_part(&mut self, who: &str, args: &[Value], from: usize) -> Result<(Ref, Range<usize>), Error> {
         let length = self.string_length(who, args[from - 1])?;
         let (start, end) = self.range(who, args, from, length)?;
         self.heap.ensure(end - start)?;
         self.spend((end - start) / 8);
-        let r = self.object(who, "a string", Kind::String, args[from - 1])?;
-        Ok((start..end).map(|i| char_at(&self.heap, r, i)).collect())
+        Ok((self.object(who, "a string", Kind::String, args[from - 1])?, start..end))
     }
 
     /// A new string; fails if there is no room for it.
@@ -167,17 +173,19 @@ fn map_text(world: &mut World, who: &str, v: Value, f: fn(&str) -> String) -> Re
 }
 
 fn copy(world: &mut World, who: &str, args: &[Value]) -> Result<Value, Error> {
-    let chars = world.text_range(who, args, 1)?;
-    Ok(world.heap.string_from_chars(&chars))
+    let part = world.string_part(who, args, 1)?;
+    Ok(world.heap.string_of_parts(&[part]))
 }
 
 fn string_append(world: &mut World, args: &[Value]) -> Result<Value, Error> {
-    let mut chars = Vec::new();
+    let (mut parts, mut length) = (Vec::with_capacity(args.len()), 0);
     for &v in args {
-        world.heap.ensure(chars.len())?;
-        chars.extend(world.text_chars("string-append", v)?);
+        world.heap.ensure(length)?;
+        let part = world.string_part("string-append", &[v], 1)?;
+        length += part.1.len();
+        parts.push(part);
     }
-    Ok(world.heap.string_from_chars(&chars))
+    Ok(world.heap.string_of_parts(&parts))
 }
 
 fn characters(world: &mut World, who: &str, args: &[Value]) -> Result<Vec<Value>, Error> {

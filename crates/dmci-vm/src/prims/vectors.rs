@@ -4,6 +4,7 @@ use super::{Primitive, at_least, between, fixed};
 use crate::world::World;
 use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Error, Kind, Ref, Value};
+use std::ops::Range;
 
 /// The rows of this file.
 pub const PRIMITIVES: &[Primitive] = &[
@@ -100,17 +101,25 @@ fn list_to_vector(world: &mut World, args: &[Value]) -> Result<Value, Error> {
     new_vector(world, &items)
 }
 
-/// The items of `args[0]` between the optional bounds `args[1]` and `args[2]`.
-fn part(world: &mut World, who: &str, args: &[Value]) -> Result<Vec<Value>, Error> {
+/// The places of the items of `args[0]` between the optional bounds `args[1]` and `args[2]`.
+fn places(world: &mut World, who: &str, args: &[Value]) -> Result<(Ref, Range<usize>), Error> {
     let v = world.vector(who, args[0])?;
     let (start, end) = world.range(who, args, 1, world.heap.len(v))?;
     world.spend(end - start);
-    Ok((start..end).map(|i| world.heap.field(v, i)).collect())
+    Ok((v, start..end))
+}
+
+/// The items themselves.
+fn part(world: &mut World, who: &str, args: &[Value]) -> Result<Vec<Value>, Error> {
+    let (v, places) = places(world, who, args)?;
+    Ok(places.map(|i| world.heap.field(v, i)).collect())
 }
 
 fn copy(world: &mut World, who: &str, args: &[Value]) -> Result<Value, Error> {
-    let items = part(world, who, args)?;
-    new_vector(world, &items)
+    let (v, places) = places(world, who, args)?;
+    world.heap.ensure(places.len())?;
+    world.spend(places.len() / 8);
+    Ok(world.heap.vector_of_parts(&[(v, places)]))
 }
 
 fn vector_grow(world: &mut World, args: &[Value]) -> Result<Value, Error> {
@@ -128,12 +137,15 @@ fn vector_grow(world: &mut World, args: &[Value]) -> Result<Value, Error> {
 }
 
 fn vector_append(world: &mut World, args: &[Value]) -> Result<Value, Error> {
-    let mut items = Vec::new();
+    let (mut parts, mut length) = (Vec::with_capacity(args.len()), 0);
     for &v in args {
-        items.extend(part(world, "vector-append", &[v])?);
-        world.heap.ensure(items.len())?;
+        let part = places(world, "vector-append", &[v])?;
+        length += part.1.len();
+        world.heap.ensure(length)?;
+        parts.push(part);
     }
-    new_vector(world, &items)
+    world.spend(length / 8);
+    Ok(world.heap.vector_of_parts(&parts))
 }
 
 fn fill(world: &mut World, who: &str, v: Value, item: Value, bounds: &[Value]) -> Result<Value, Error> {
