@@ -68,7 +68,8 @@ fn run(args: &Arguments) -> Result<u8, Report> {
             let chart = if picture.points.is_empty() { String::new() } else { format!("\n{}", chart(&picture)) };
             let names = loaded.formula.as_ref().map_or(String::new(), table::names);
             let scale = original.map_or(String::new(), |(name, score)| table::original_scale(name, &score));
-            output::print(&format!("{names}{}{scale}{chart}", table::table(&problem, &fit)));
+            let residuals = fit.diagnosis.as_ref().map_or(String::new(), |d| format!("\n{}", d.text()));
+            output::print(&format!("{names}{}{scale}{residuals}{chart}", table::table(&problem, &fit)));
         }
         if !fit.warnings.diagnostics.is_empty() {
             output::print_report(&fit.warnings);

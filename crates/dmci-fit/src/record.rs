@@ -12,6 +12,7 @@ use crate::result::{Fit, Fitted, Number, RestartResult};
 use crate::score::{ChiSquare, Criteria, Score};
 use crate::uncertainty::{Direction, Uncertainty};
 use dmci::{Datum, Diagnostic, ErrorCode, Parameter, Program, Report, Schema};
+use dmci_stats::diagnosis::Diagnosis;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -78,6 +79,9 @@ pub struct FitRecord {
     pub paths: u64,
     /// How often rows took other paths than at the point before, in all restarts.
     pub path_changes: usize,
+    /// What the residuals still know, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diagnosis: Option<Diagnosis>,
     /// What is worth knowing, as diagnostics.
     pub warnings: Vec<Json>,
     /// The time it took.
@@ -425,6 +429,7 @@ impl FitRecord {
             restarts: fit.restarts.iter().map(|r| restart(problem, r)).collect(),
             paths: fit.paths,
             path_changes: fit.restarts.iter().map(|r| r.path_changes).sum(),
+            diagnosis: fit.diagnosis.clone(),
             warnings: fit.warnings.to_json().as_array().cloned().unwrap_or_default(),
             seconds: fit.time.as_secs_f64(),
         }

@@ -25,6 +25,7 @@ pub(crate) use refuse::refusal;
 pub use run::RunSettings;
 pub use search::SearchSettings;
 
+use crate::diagnose::diagnose;
 use crate::fit::{FitOptions, Progress, fit};
 use crate::problem::Problem;
 use crate::resample::{Intervals, bootstrap, profile};
@@ -173,7 +174,14 @@ impl FitRequest {
         // What was found before counts, if the last fit was cut short.
         let cut_short = stopped();
         problem.resume();
-        if cut_short { Ok(fit) } else { result.map(|()| fit) }
+        if cut_short {
+            return Ok(fit);
+        }
+        result?;
+        if self.search.diagnose {
+            fit.diagnosis = diagnose(problem, &fit, options, stopped)?;
+        }
+        Ok(fit)
     }
 
     /// All settings in order, with their values.

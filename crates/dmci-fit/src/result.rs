@@ -128,6 +128,8 @@ pub struct Fit {
     pub optimizer: (&'static str, String),
     /// Paths through the program that were recorded.
     pub paths: u64,
+    /// What the residuals still know, if that was asked for.
+    pub diagnosis: Option<dmci_stats::diagnosis::Diagnosis>,
     /// What is worth knowing.
     pub warnings: Report,
     /// The time it took.
@@ -251,6 +253,7 @@ pub(crate) fn result(
         restarts,
         optimizer: (stage.optimizer.name(), choice.reason.clone()),
         paths: problem.paths(),
+        diagnosis: None,
         warnings,
         time: Duration::ZERO,
         raw,

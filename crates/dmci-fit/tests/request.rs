@@ -63,6 +63,7 @@ fn every_setting() -> FitRequest {
             errors: Errors::Fast,
             intervals: Intervals::Profile,
             bootstrap: Some(31),
+            diagnose: true,
         },
         run: RunSettings {
             set: vec![
@@ -178,6 +179,16 @@ fn the_schema_is_published() {
     assert_eq!(fields["temperature"]["default"], 1.0);
 }
 
+fn diagnosis() -> dmci_fit::Diagnosis {
+    let rows =
+        Table::from_csv("d.csv", (0..20).fold("x,y\n".to_string(), |t, i| t + &format!("{i},{}\n", i * i)).as_bytes());
+    let program = Program::new("(params (a free 1.0)) (* a x)");
+    let problem = dmci_fit::Problem::new(program, &rows.unwrap(), "y", dmci_fit::ProblemOptions::default()).unwrap();
+    let options = FitOptions::default();
+    let fit = dmci_fit::fit(&problem, &options, &mut |_| ControlFlow::Continue(())).unwrap();
+    dmci_fit::diagnose(&problem, &fit, &options, &|| false).unwrap().unwrap()
+}
+
 /// Every field of a record with a value that is not its default. A field that is added must be added here, too.
 fn every_field() -> FitRecord {
     let found = FoundRecord {
@@ -270,6 +281,7 @@ fn every_field() -> FitRecord {
         }],
         paths: 28,
         path_changes: 29,
+        diagnosis: Some(diagnosis()),
         warnings: vec![json!({"code": "W0501"})],
         seconds: 30.5,
     }

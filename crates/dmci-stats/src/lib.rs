@@ -3,7 +3,9 @@
 //! **Invariant:** nothing here knows a program, a table or a fit.
 
 pub mod bounded;
+pub mod diagnosis;
 pub mod distribution;
 pub mod linear;
 pub mod random;
+pub mod residuals;
 pub mod sobol;

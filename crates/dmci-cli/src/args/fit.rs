@@ -240,4 +240,7 @@ pub struct SearchArgs {
     /// Errors and intervals by N fits to rows drawn with replacement
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub bootstrap: Option<u64>,
+    /// Report what the residuals still know, and whether the numbers or the structure of the program are to blame
+    #[arg(long)]
+    pub diagnose: bool,
 }

@@ -55,6 +55,8 @@ pub struct SearchSettings {
     pub intervals: Intervals,
     /// Errors and intervals by so many fits to rows drawn with replacement
     pub bootstrap: Option<usize>,
+    /// Report what the residuals still know, and whether the numbers or the structure of the program are to blame
+    pub diagnose: bool,
 }
 
 impl Default for SearchSettings {
@@ -81,6 +83,7 @@ impl Default for SearchSettings {
             errors,
             intervals: Intervals::default(),
             bootstrap: None,
+            diagnose: false,
         }
     }
 }
