@@ -40,7 +40,8 @@ pub(crate) fn polish(
     for _ in 0..STEPS {
         let (step, gain) = gauss_newton(&known.evaluation, n, &[]);
         let is_short = |(by, x): (&f64, &f64)| by.abs() <= SHORT * x.abs().max(1.0);
-        if !(gain > 0.0 && gain <= TOLERANCE * loss) || !step.iter().zip(&point).all(is_short) {
+        let is_near = gain > 0.0 && gain <= TOLERANCE * loss && step.iter().zip(&point).all(is_short);
+        if !is_near {
             break;
         }
         let next: Vec<f64> = point.iter().zip(&step).map(|(x, by)| x + by).collect();
@@ -48,7 +49,8 @@ pub(crate) fn polish(
         member.evaluations += 1;
         let (_, gain_there) = gauss_newton(&there.evaluation, n, &[]);
         let lower = there.evaluation.loss <= loss + ROUNDING * loss.abs();
-        if !there.evaluation.is_finite() || !lower || !(gain_there <= NEARER * gain) {
+        let is_nearer = there.evaluation.is_finite() && lower && gain_there <= NEARER * gain;
+        if !is_nearer {
             break;
         }
         (point, loss, known) = (next, there.evaluation.loss, there);

@@ -8,6 +8,7 @@ use dmci_stats::linear::{Factored, dot};
 const LEAST_PIVOT: f64 = 1e-7;
 
 /// What a step needs to know about a Jacobian and residuals.
+#[allow(clippy::large_enum_variant, reason = "one lives on the stack of a fit; a box would allocate in every step")]
 pub enum Steps {
     /// By the normal equations.
     Normal(Normal),
