@@ -176,10 +176,10 @@ fn evaluate<N: Number>(
     rows.iter().map(call).collect()
 }
 
-const NO_PASSES: Passes = Passes { dead: false, merge: false, stage: false };
+const NO_PASSES: Passes = Passes { dead: false, merge: false, stage: false, split: false };
 
 fn some_passes(random: &mut Random) -> Passes {
-    Passes { dead: random.one_in(2), merge: random.one_in(2), stage: random.one_in(2) }
+    Passes { dead: random.one_in(2), merge: random.one_in(2), stage: random.one_in(2), split: random.one_in(2) }
 }
 
 fn options((loops, single): (bool, bool), code: JitPolicy, passes: Passes, mode: Mode, outputs: usize) -> ModelOptions {
