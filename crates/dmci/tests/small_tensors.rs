@@ -43,7 +43,7 @@ fn small_tensors_have_the_bits_of_tensors() {
                 let numerics = Numerics { single, ..Numerics::default() };
                 let flat = run(text, Mode::Direct, numerics, false, JitPolicy::Never, false, want);
                 assert!(flat.failures.is_empty(), "{text}: {}", flat.failures[0].1);
-                let mut same = |mode: Mode, split: bool, code: JitPolicy, loops: bool| {
+                let same = |mode: Mode, split: bool, code: JitPolicy, loops: bool| {
                     let found = run(text, mode.clone(), numerics, split, code, loops, want);
                     assert!(found.failures.is_empty(), "{text}: {}", found.failures[0].1);
                     for (what, a, b) in [
