@@ -74,7 +74,7 @@ fn an_operation_is_known_to_at_most_five_sources() {
         };
         let knows = |path: &&PathBuf| {
             let in_crate = |c: &&str| path.starts_with(root().join("crates").join(c).join("src"));
-            KNOWING.iter().any(|c| in_crate(c)) && !is_test(path)
+            KNOWING.iter().any(in_crate) && !is_test(path)
         };
         let all = sources();
         let found: Vec<String> = all
