@@ -11,7 +11,7 @@
 //! joined may go either way, since its guard concerns only lanes that take the arm (`join/choice.rs`).
 
 use crate::calls::Step;
-use crate::loops::Head;
+use crate::loops::{Head, WASTE, WASTE_SHARE};
 use crate::machine::Vm;
 use crate::traced::{Ending, Explanation};
 use crate::world::NAMED;
@@ -224,11 +224,15 @@ impl Vm {
         // Where dead arms look for their end, every decision is tried.
         let looking = self.arms.dead && self.arms.aim.is_some();
         let chosen = recording.chosen.contains(&key);
-        let tired = !looking && !chosen && recording.parted.get(&key).is_some_and(|&n| n >= PATIENCE);
+        let wasteful = recording.wasted_on_arms > WASTE + self.steps() / WASTE_SHARE && !recording.met.contains(&key);
+        let parted_often = recording.parted.get(&key).is_some_and(|&n| n >= PATIENCE);
+        let tired = !looking && !chosen && (parted_often || wasteful && !self.arms.running());
         if self.arms.depth >= DEEPEST || tired {
             self.arms.undecided |= self.arms.dead;
             if self.arms.depth >= DEEPEST {
                 self.world.note_parted(test, || format!("decisions are nested deeper than {DEEPEST}"));
+            } else if !parted_often {
+                self.world.note_parted(test, || "too much was spent on arms that do not meet to try these".into());
             }
             return Ok(None);
         }
@@ -292,6 +296,9 @@ impl Vm {
             let spent = renewed + BUDGET - self.world.heap.poll;
             self.world.heap.poll = (poll - spent).max(0);
             self.world.heap.forget_stores();
+            if let (Ok(Tried::Parted(_)), Some(recording)) = (&joined, &mut self.world.recording) {
+                recording.wasted_on_arms += spent.max(0) as u64;
+            }
         }
         let (end, values) = match joined? {
             Tried::Met(end, values) => (end, values),
@@ -307,6 +314,9 @@ impl Vm {
             }
         };
         self.world.note_joined(test);
+        if let Some(recording) = &mut self.world.recording {
+            recording.met.insert(key);
+        }
         self.go_on(&start, end, &values).map(Some)
     }
 

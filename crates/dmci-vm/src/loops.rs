@@ -39,9 +39,11 @@ const LONG_IF_SHORT_AND_KNOWN: usize = 1 << 5;
 /// How often a loop may fail to be one before it is not tried any more.
 const PATIENCE: u32 = 6;
 
-/// Steps that may be spent on rounds that turn out to be no loop, beside half of the steps of the walk so far: a recording
-/// must not take much longer than it does without loops.
-const WASTE: u64 = 30_000;
+/// Steps that may be spent on rounds that turn out to be no loop, beside a share of the steps of the walk so far: a
+/// recording must not take much longer than it does without loops, and a step of a round that is tried, with all that is
+/// saved and undone, costs several of the walk.
+pub(crate) const WASTE: u64 = 30_000;
+pub(crate) const WASTE_SHARE: u64 = 8;
 
 /// How often more may turn out to differ.
 const TRIES: usize = 4;
@@ -179,7 +181,7 @@ impl Vm {
             (true, true) => LONG_IF_SHORT_AND_KNOWN,
         };
         let worth = decided || nodes.saturating_sub(known.nodes) >= long;
-        if known.patience == 0 || !repeated || !worth || recording.wasted > WASTE + steps / 2 {
+        if known.patience == 0 || !repeated || !worth || recording.wasted > WASTE + steps / WASTE_SHARE {
             return Ok(());
         }
         let rounds = self.try_loop(head, since, round)?;

@@ -59,6 +59,10 @@ pub struct Recording {
     pub late_loop: bool,
     /// Steps spent on rounds that turned out to be no loop.
     pub(crate) wasted: u64,
+    /// Steps spent on arms that did not meet.
+    pub(crate) wasted_on_arms: u64,
+    /// Decisions whose arms have met.
+    pub(crate) met: FxHashSet<u64>,
     /// Heads of loops.
     pub(crate) heads: FxHashMap<u64, HeadState>,
     time: u64,
