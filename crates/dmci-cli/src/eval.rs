@@ -112,11 +112,14 @@ fn report(args: &Eval, batch: &Results, missing: &[usize], interrupted: bool) ->
         output::complain(&format!("row {}:", row + 1));
         output::print_report(report);
     }
-    if failed.len() > SHOWN {
-        output::complain(&format!("... and {} more rows failed", failed.len() - SHOWN));
+    // One failure stands for all rows that were not done in time.
+    let cut = batch.cut.len().saturating_sub(1);
+    let more = failed.len().saturating_sub(SHOWN) + if interrupted { 0 } else { cut };
+    if more > 0 {
+        output::complain(&format!("... and {more} more rows failed"));
     }
     if !cancelled.is_empty() {
-        let (left, all) = (cancelled.len(), batch.rows());
+        let (left, all) = (cancelled.len() + cut, batch.rows());
         let message = format!("the run was cancelled; {left} of {all} rows have no value");
         output::print_report(&Report::from(Diagnostic::error(ErrorCode::E0409, message)));
     }

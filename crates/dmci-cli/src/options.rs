@@ -4,7 +4,7 @@ use crate::args::{RunArgs, SwitchArgs};
 use crate::output;
 use crate::source::load_program;
 use dmci::ErrorCode;
-use dmci::{Bindings, Cancel, Datum, Diagnostic, Mode, ModelOptions, Passes, Report, RunOptions};
+use dmci::{Bindings, Cancel, Datum, Diagnostic, Mode, ModelOptions, Passes, Reason, Report, RunOptions};
 use dmci_fit::RunSettings;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -69,7 +69,7 @@ pub fn stop_on_interrupt(cancel: &Cancel) {
     let cancel = cancel.clone();
     // Without a handler Ctrl-C still ends the process, so a failure here is no reason to stop.
     let _ = ctrlc::set_handler(move || {
-        if cancel.is_cancelled() {
+        if cancel.is_raised(Reason::Person) {
             std::process::exit(130);
         }
         cancel.cancel();
@@ -92,7 +92,7 @@ impl Clock {
             std::thread::sleep(limit);
             if !cancel.is_cancelled() {
                 rang.store(true, Ordering::SeqCst);
-                cancel.cancel();
+                cancel.raise(Reason::Time);
             }
         });
         clock

@@ -6,9 +6,10 @@ use crate::native::{Compiled, NativeSpace};
 use crate::number::Number;
 use crate::plan::{Plan, Slot, Step, TensorKind, TensorStep};
 use crate::words::Words;
+use dmci_limits::Ticks;
 use dmci_ops::linalg::Scratch;
 use dmci_ops::op::canonical;
-use dmci_ops::{Layout, Tensor, Word, copy_row, round_lanes};
+use dmci_ops::{Layout, Op, Tensor, Word, copy_row, round_lanes};
 use std::cell::RefCell;
 use std::sync::Mutex;
 
@@ -20,6 +21,9 @@ const BLOCK_WORDS: usize = 10 << 17;
 
 /// No guard failed.
 pub const STAYED: u32 = u32::MAX;
+
+/// The work was stopped before the lane was done: in the place of a guard.
+pub const CUT: u32 = u32::MAX - 1;
 
 /// Some lanes: neighbours, or any in a list.
 #[derive(Clone, Copy, Debug)]
@@ -191,6 +195,9 @@ impl Plan {
         };
         let stride = self.outputs.max(1);
         let block = |((which, outputs), failed): ((&[usize], &mut [u64]), &mut [u32])| {
+            if dmci_limits::rings() {
+                return failed.fill(CUT);
+            }
             WORKSPACE.with_borrow_mut(|workspace| {
                 if let Some(code) = code {
                     return self.run_listed(code, workspace, which, leaves, outputs, failed);
@@ -204,6 +211,9 @@ impl Plan {
                 }
                 self.run_block(workspace, width, which, leaves, outputs, failed);
             });
+            if dmci_limits::rang() {
+                failed.fill(CUT);
+            }
         };
         // Without outputs there is still a word a lane, so that the parts stay in step.
         if self.outputs == 0 {
@@ -233,7 +243,12 @@ impl Plan {
     ) {
         let n = which.len();
         let Workspace { rows, loops, left, scratch, .. } = workspace;
+        let mut ticks = Ticks::default();
         for step in &self.steps {
+            // What follows relies on what was stopped.
+            if ticks.spend(STEP_COST * width) || matches!(step, Step::Loop(_)) && dmci_limits::rang() {
+                return;
+            }
             match *step {
                 Step::Leaf { d, first, count, real } => {
                     for e in 0..count as usize {
@@ -316,7 +331,7 @@ impl Plan {
             }
             TensorKind::Wide { op, args } => {
                 // Lanes that are not in use are computed along: whatever is there, operations are total.
-                W::eval_lanes(*op, self.single, target, args.map(|s| others.rows(s as usize, count)));
+                eval_in_pieces(*op, self.single, target, args.map(|s| others.rows(s as usize, count)));
             }
             TensorKind::Spread { op, args } => {
                 let mut spread = std::mem::take(W::spread(scratch));
@@ -331,7 +346,7 @@ impl Plan {
                     (_, Some(_)) => &spread[if k < arity { k } else { 0 }][..],
                     (s, None) => others.rows(*s as usize, count),
                 };
-                W::eval_lanes(*op, self.single, target, [operand(0), operand(1), operand(2)]);
+                eval_in_pieces(*op, self.single, target, [operand(0), operand(1), operand(2)]);
                 *W::spread(scratch) = spread;
             }
             TensorKind::Kernel { kernel, args } => {
@@ -349,6 +364,32 @@ impl Plan {
             }
         }
     }
+}
+
+/// Elements that an operation does between two looks whether to stop.
+const PIECE: usize = 1 << 14;
+
+/// What a step may take for a lane, in operations.
+pub(crate) const STEP_COST: usize = 16;
+
+/// Operations on the elements of all lanes; it may be stopped if there are many of them.
+fn eval_in_pieces<W: Word>(op: Op, single: bool, target: &mut [W], args: [&[W]; 3]) {
+    if target.len() <= PIECE {
+        return W::eval_lanes(op, single, target, args);
+    }
+    let mut ticks = Ticks::default();
+    for (k, target) in target.chunks_mut(PIECE).enumerate() {
+        let (from, len) = (k * PIECE, target.len());
+        W::eval_lanes(op, single, target, args.map(|a| &a[from..from + len]));
+        if ticks.spend(STEP_COST * len) {
+            return;
+        }
+    }
+}
+
+/// Notes lanes that were not done because the work was stopped.
+pub(crate) fn note_cut(lanes: std::ops::Range<usize>, left: &Mutex<Vec<(u32, usize)>>) {
+    left.lock().unwrap_or_else(|e| e.into_inner()).extend(lanes.map(|lane| (CUT, lane)));
 }
 
 /// Notes the guards that lanes failed, if any did.

@@ -1,9 +1,10 @@
 //! Rows of 32 bits for single-precision plans that are mostly tensors: a vector and a cache line hold twice the lanes,
 //! and nothing is rounded on the way.
 
-use crate::block::{Leaves, Rows, STAYED, WORKSPACE, Which, Workspace, note_left};
+use crate::block::{Leaves, Rows, STAYED, STEP_COST, WORKSPACE, Which, Workspace, note_cut, note_left};
 use crate::plan::{JitPolicy, Plan, RowRange, Step, TensorKind, TensorStep};
 use crate::target::Target;
+use dmci_limits::Ticks;
 use dmci_ops::{Type, Word, lengthen, shorten};
 use std::sync::Mutex;
 
@@ -93,7 +94,11 @@ impl Plan {
         leaves.gather(which, self.leaves, long, width);
         let rows = short.ensure_short(self.slots * width);
         let range = |s: u32, count: u32| s as usize * width..(s + count) as usize * width;
+        let mut ticks = Ticks::default();
         for step in &self.steps {
+            if ticks.spend(STEP_COST * width) {
+                break;
+            }
             match *step {
                 Step::Leaf { d, first, count, .. } => shorten(&mut rows[range(d, count)], &long[range(first, count)]),
                 Step::Output { s, index, count } => lengthen(&mut long[range(index, count)], &rows[range(s, count)]),
@@ -147,12 +152,18 @@ impl Plan {
         self.run_pieces((lanes, BLOCK), threads, cut, |(first, lanes, mut target)| {
             WORKSPACE.with_borrow_mut(|workspace| {
                 for start in (0..lanes).step_by(BLOCK) {
+                    if dmci_limits::rings() {
+                        return note_cut(first + start..first + lanes, left);
+                    }
                     let n = BLOCK.min(lanes - start);
                     let failed = &mut [STAYED; BLOCK][..n];
                     let which = Which::Range(first + start, n);
                     let (rows, width) = self.run_f32_block(workspace, which, leaves, failed);
                     target.put(start, |k| &rows[k * width..][..n]);
-                    note_left(failed, first + start, left);
+                    match dmci_limits::rang() {
+                        true => note_cut(first + start..first + start + n, left),
+                        false => note_left(failed, first + start, left),
+                    }
                 }
             });
         });

@@ -19,7 +19,7 @@ mod sum;
 mod target;
 mod words;
 
-pub use block::{Leaves, List, Results, STAYED, Which, by_set};
+pub use block::{CUT, Leaves, List, Results, STAYED, Which, by_set};
 pub use native::{PreparedCall, PreparedLane, PreparedLists};
 pub use number::Number;
 pub use plan::{JitPolicy, Plan};

@@ -15,11 +15,12 @@ mod remembered;
 mod steady;
 mod until_done;
 
-use crate::block::{Frame, STAYED};
+use crate::block::{Frame, STAYED, STEP_COST};
 use crate::native::{Compiled, NativeSpace};
 use crate::plan::{self, LoopStep, LoopStepKind, Plan, RowRange, Slot};
 use crate::words::Words;
 use ahead::Ahead;
+use dmci_limits::Ticks;
 use dmci_ops::linalg::Scratch;
 use dmci_ops::op::canonical;
 use history::History;
@@ -159,6 +160,10 @@ impl LoopSpace {
 impl Plan {
     /// Runs a loop for the lanes of a frame that have not left the path: others might never end.
     pub(crate) fn run_loop(&self, number: usize, frame: &mut Frame<'_>, failed: &[u32]) {
+        // A loop that runs back relies on one that was not stopped.
+        if dmci_limits::rings() {
+            return;
+        }
         if frame.loops.len() < self.loops.len() {
             frame.loops.resize_with(self.loops.len(), LoopSpace::default);
         }
@@ -206,7 +211,11 @@ fn forward(
         space.history.begin(step, width, all);
     }
     let mut round = done.unwrap_or(0);
+    let (mut ticks, cost) = (Ticks::default(), STEP_COST * width * (1 + step.body.steps.len()));
     while n > 0 {
+        if ticks.spend(cost) {
+            return;
+        }
         if let Some(code) = code {
             n = space.run_until_done(step, code, n, &mut round, limit, (frame.rows, width));
             if n == 0 {
@@ -274,7 +283,8 @@ impl Back<'_, '_> {
         let (marked, words) = (marked.len() * width, kept.len() * width);
         let marks = history.marks.len().checked_div(marked).unwrap_or(most.div_ceil(history.every.max(1)));
         let mut ready = false;
-        for mark in (0..marks).rev() {
+        let (mut ticks, cost) = (Ticks::default(), STEP_COST * width * (1 + step.body.steps.len()));
+        'marks: for mark in (0..marks).rev() {
             let start = mark * history.every;
             let end = (start + history.every).min(most);
             if start >= end {
@@ -292,6 +302,9 @@ impl Back<'_, '_> {
             }
             let mut end = end;
             while end > start {
+                if ticks.spend(cost) {
+                    break 'marks;
+                }
                 end -= self.back_at_once(space, &rounds_at, start..end, &mut history.recent[..], words);
                 if end > start {
                     let live = rounds_at.partition_point(|&r| r > end - 1);
@@ -344,7 +357,11 @@ impl Back<'_, '_> {
         // One more for what the last of them ends with.
         states.ensure((rounds.len() + 1) * words);
         let mut round = rounds.start;
+        let (mut ticks, cost) = (Ticks::default(), STEP_COST * width * (1 + forward.body.steps.len()));
         while round < rounds.end {
+            if ticks.spend(cost) {
+                return;
+            }
             round +=
                 self.again_at_once(before, rounds_at, round..rounds.end, &mut states[(round - rounds.start) * words..]);
             let kept = &mut states[(round - rounds.start) * words..][..words];

@@ -36,6 +36,10 @@ impl Compiled {
         match *self {}
     }
 
+    pub fn rounds_at_once(&self, _: usize) -> usize {
+        match *self {}
+    }
+
     pub fn round_cost(&self) -> usize {
         match *self {}
     }

@@ -4,6 +4,7 @@
 //! finds most of its pieces in its own cache. A helper may sleep, and takes longer to wake than a short call to
 //! end: one that has not begun by then is called off, and nobody waits for it.
 
+use dmci_limits::Level;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,12 +18,15 @@ where
     I: DoubleEndedIterator<Item = P> + Send,
 {
     let pieces = Mutex::new(pieces);
+    let level = Level::current();
     let take = |next: fn(&mut I) -> Option<P>| next(&mut lock(&pieces));
-    let help = || {
+    let all = || {
         while let Some(piece) = take(I::next_back) {
             work(piece);
         }
     };
+    // SAFETY: whoever has the work waits for its helpers.
+    let help = || unsafe { level.help(all) };
     let lead = || {
         let (start, mut done) = (Instant::now(), 0);
         while let Some(piece) = take(I::next) {

@@ -4,7 +4,7 @@
 //! The tape is cut into up to three. A value that a later stage needs is a result of its own stage
 //! and a leaf of the last one. Nothing is computed differently, so no bit changes.
 
-use crate::block::{Leaves, List, Results, STAYED, Which, by_set};
+use crate::block::{CUT, Leaves, List, Results, STAYED, Which, by_set};
 use crate::native::PreparedCall;
 use crate::plan::{JitPolicy, Plan, USUAL_ROUNDS};
 use crate::target::Target;
@@ -154,7 +154,7 @@ impl Staged {
         let source = self.source(leaves, rows, (set_results, at_set), (row_results, at_row));
         self.lanes.plan.run(which, &source, threads, results);
         for (failed, &lane) in results.failed.iter_mut().zip(which) {
-            if *failed != STAYED {
+            if *failed < CUT {
                 *failed = self.lanes.guards[*failed as usize];
             }
             if let Some(stage) = &self.sets {
@@ -192,7 +192,9 @@ impl Staged {
             _ => self.run_all_stages(lanes, rows, leaves, threads, stages, target, &found),
         };
         *left = found.into_inner().unwrap_or_else(|e| e.into_inner());
-        left.iter_mut().for_each(|(guard, _)| *guard = self.lanes.guards[*guard as usize]);
+        for (guard, _) in left.iter_mut().filter(|(guard, _)| *guard != CUT) {
+            *guard = self.lanes.guards[*guard as usize];
+        }
         done
     }
 
@@ -280,7 +282,7 @@ impl Stage {
     }
 
     fn guard(&self, failed: u32) -> u32 {
-        if failed == STAYED { STAYED } else { self.guards[failed as usize] }
+        if failed >= CUT { failed } else { self.guards[failed as usize] }
     }
 }
 

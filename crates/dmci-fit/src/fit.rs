@@ -13,7 +13,8 @@ use crate::separate::{Together, search_parts};
 use crate::uncertainty::Errors;
 use crate::watch::Watch;
 use dmci::ErrorCode;
-use dmci::{Diagnostic, Report};
+use dmci::{Cancel, Diagnostic, Reason, Report};
+use dmci_limits::{Alarm, within};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -143,8 +144,16 @@ pub fn fit(
     options: &FitOptions,
     observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Fit, Report> {
+    within(&Alarm::of(problem.cancel.clone()), || fit_within(problem, options, observe))
+}
+
+fn fit_within(
+    problem: &Problem,
+    options: &FitOptions,
+    observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<Fit, Report> {
     let began = Instant::now();
-    let watch = options.time.map(|limit| Watch::start(&problem.cancel, limit));
+    let watch = options.time.map(|limit| Watch::start(&problem.cancel, Reason::Time, limit));
     let found = match problem.parts() {
         Some(parts) => search_parts(problem, parts, options, began, observe).map(|t| {
             let Together { stages, choice, influence, start_loss, optima, warnings } = t;
@@ -154,20 +163,31 @@ pub fn fit(
         }),
         None => search(problem, options, (began, None), observe).map(|searched| (searched, None)),
     };
-    if let Some(watch) = watch {
-        watch.stop();
+    let is_over = problem.cancel.lower(Reason::Time) || options.time.is_some_and(|limit| began.elapsed() >= limit);
+    let is_interrupted = problem.cancel.lower(Reason::Person);
+    let (Searched { mut stages, choice, influence, start_loss, examined, .. }, of_groups) = found?;
+    if is_interrupted {
+        // Also if the time was over at the same moment.
+        stages.iter_mut().for_each(Population::interrupt);
     }
-    problem.resume();
-    let (Searched { stages, choice, influence, start_loss, examined, .. }, of_groups) = found?;
-    let collect = || result(problem, options, &choice, &stages, &influence, examined.clone());
-    let mut fit = match collect() {
-        // Whoever interrupts now wants to see what was found.
+    let collect = |examined| result(problem, options, &choice, &stages, &influence, examined);
+    // Whoever ended the search wants to see what was found, and not to wait for what takes long.
+    let soon = || {
+        let untested = |best| (best, Examined { test: "none", ..Examined::default() });
+        let examined = examined.clone().or_else(|| best_point(&stages).map(untested));
+        within(&Alarm::new(Cancel::default(), ENDING), || collect(examined))
+    };
+    let collected = if is_over || is_interrupted { soon() } else { collect(examined.clone()) };
+    let collected = match collected {
         Err(report) if report.is_cancelled() => {
             problem.resume();
-            collect()?
+            soon()
         }
-        result => result?,
+        result => result,
     };
+    watch.map(Watch::stop);
+    problem.cancel.lower(Reason::Time);
+    let mut fit = collected?;
     problem.forget();
     if let Some((optima, warnings)) = of_groups {
         fit.optima = optima;
@@ -188,6 +208,7 @@ pub(crate) fn search(
 ) -> Result<Searched, Report> {
     let choice = match problem.find_start().and_then(|()| Choice::of(problem, options)) {
         Err(report) if report.is_cancelled() => Choice::none(problem),
+        Ok(_) if dmci_limits::rang() => Choice::none(problem),
         choice => choice?,
     };
     let influence = vec![false; problem.layout.raws];
@@ -235,16 +256,19 @@ pub(crate) fn search(
         }
         ended = run_stage(&mut stages, &mut plan, began, observe);
     }
-    let is_over = options.time.is_some_and(|limit| began.elapsed() >= limit);
+    let is_interrupted = problem.cancel.is_raised(Reason::Person);
+    let is_over = problem.cancel.is_raised(Reason::Time) || options.time.is_some_and(|limit| began.elapsed() >= limit);
     if stages.iter().all(|s| s.best().is_none()) {
-        // The start is a result, too.
-        problem.resume();
+        // The start is a result, too: who asked to stop has been heard, and is heard again by those who go on.
+        let heard = [Reason::Person, Reason::Time].map(|reason| (reason, problem.cancel.lower(reason)));
         let mut start = Population::new(choice.stages[0].optimizer.clone(), problem.start(), 1, options.seed);
         let mut see = |found: &Evaluation| plan.start_loss = found.loss;
-        let patience = Watch::start(&problem.cancel, PATIENCE);
+        let patience = Watch::start(&problem.cancel, Reason::Part, PATIENCE);
         let done = start.round(problem, &options.budget, &mut see);
         patience.stop();
-        if is_over {
+        problem.cancel.lower(Reason::Part);
+        heard.iter().filter(|h| h.1).for_each(|h| problem.cancel.raise(h.0));
+        if is_over && !is_interrupted {
             done.map_err(|_| too_short(options))?;
             start.stop(Stop::Time);
         } else {
@@ -274,6 +298,8 @@ fn further(plan: &mut Plan<'_>, stages: &[Population]) -> Result<Option<Populati
     let Some(best) = best_point(stages) else { return Ok(None) };
     let evaluations = stages.iter().map(Population::evaluations).sum();
     let examined = examine(problem, &best, options.errors.budget(evaluations), &[])?;
+    // What was stopped on the way has no meaning.
+    problem.check_cancel()?;
     let better = examined.better.clone();
     plan.examined = Some((best, examined));
     let escapes = stages.iter().skip(1).filter(|s| s.members.len() == 1).count();
@@ -293,6 +319,9 @@ const MOST_ESCAPES: usize = 5;
 /// ends must not have to be interrupted twice.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long whatever is not needed to show a result may take once a search was ended.
+const ENDING: Duration = Duration::from_millis(40);
+
 /// The report of a limit within which not even the start could be evaluated.
 fn too_short(options: &FitOptions) -> Report {
     let limit = options.time.unwrap_or_default().as_secs_f64();
@@ -301,8 +330,14 @@ fn too_short(options: &FitOptions) -> Report {
 }
 
 /// Why a search ends that did not end itself.
-fn why(options: &FitOptions, began: Instant) -> Stop {
-    if options.time.is_some_and(|limit| began.elapsed() >= limit) { Stop::Time } else { Stop::Interrupted }
+fn why(problem: &Problem, options: &FitOptions, began: Instant) -> Stop {
+    if problem.cancel.is_raised(Reason::Person) {
+        Stop::Interrupted
+    } else if options.time.is_some_and(|limit| began.elapsed() >= limit) {
+        Stop::Time
+    } else {
+        Stop::Interrupted
+    }
 }
 
 fn best_point(stages: &[Population]) -> Option<Vec<f64>> {
@@ -331,7 +366,7 @@ fn run_stage(
             }
         });
         let Ok(all) = done else {
-            stages[last].stop(why(options, began));
+            stages[last].stop(why(problem, options, began));
             return true;
         };
         if plan.choice.stages.get(last).is_none_or(|stage| stage.race) {
@@ -347,7 +382,7 @@ fn run_stage(
         };
         let go_on = observe(&progress(stages, plan, evaluations));
         if go_on.is_break() || used_up.is_some() {
-            stages[last].stop(used_up.unwrap_or_else(|| why(options, began)));
+            stages[last].stop(used_up.unwrap_or_else(|| why(problem, options, began)));
             return true;
         }
     }

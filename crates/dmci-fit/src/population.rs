@@ -7,6 +7,7 @@ use crate::points::Points;
 use crate::problem::Problem;
 use crate::search::{Evaluation, Need, Optimizer, Stop};
 use dmci::Report;
+use dmci_limits::unstopped;
 
 /// Restarts of one optimiser.
 #[derive(Clone, Debug)]
@@ -59,6 +60,14 @@ impl Population {
     /// Stops what still runs.
     pub fn stop(&mut self, why: Stop) {
         self.members.iter_mut().filter(|m| m.stopped.is_none()).for_each(|m| m.stopped = Some(why));
+    }
+
+    /// Somebody interrupted the search, also if its time was over at the same moment.
+    pub(crate) fn interrupt(&mut self) {
+        self.members
+            .iter_mut()
+            .filter(|m| m.stopped == Some(Stop::Time))
+            .for_each(|m| m.stopped = Some(Stop::Interrupted));
     }
 
     /// Ends restarts that run far longer than the best one took to converge.
@@ -129,18 +138,33 @@ impl Population {
             }
             return Err(report);
         }
+        // What is stopped in the middle of planning a step has no meaning: it is planned again by whoever goes on.
+        let n = problem.layout.raws;
+        let takes_long = n * n * n.max(problem.training().len()) > WORTH_KEEPING;
+        let before = takes_long.then(|| self.members.clone());
         let mut first = 0;
         for &(i, count) in &*running {
             let found = &mut answers.found[first..first + count];
             found.iter().for_each(&mut *see);
             let member = &mut self.members[i];
             answers.paths[first..first + count].iter().for_each(|&paths| member.take_paths(paths));
-            member.tell(points.part(first, count), found, &self.optimizer, budget);
+            let (asked, optimizer) = (points.part(first, count), &self.optimizer);
+            match takes_long {
+                true => member.tell(asked, found, optimizer, budget),
+                false => unstopped(|| member.tell(asked, found, optimizer, budget)),
+            }
             first += count;
+        }
+        if let Some(before) = before.filter(|_| dmci_limits::rings()) {
+            self.members = before;
+            problem.check_cancel()?;
         }
         Ok(all)
     }
 }
+
+/// Operations of a step from which on it may be stopped in the middle.
+const WORTH_KEEPING: usize = 1 << 23;
 
 /// Members before a question whose asking changes them.
 trait BeforeAsking {

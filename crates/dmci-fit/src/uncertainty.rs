@@ -9,6 +9,7 @@ use crate::problem::Problem;
 use crate::search::Evaluation;
 use crate::separate::Part;
 use dmci::Report;
+use dmci_limits::Ticks;
 use dmci_ops::real::sqrt;
 use dmci_stats::distribution::{normal_quantile, student_quantile};
 use dmci_stats::linear::{Factored, column_lengths, eigen};
@@ -153,10 +154,16 @@ pub(crate) fn uncertainty(
         return Ok(Err("nobody asked for them".to_string()));
     }
     let second = errors.affords(raw.len(), evaluations);
-    if let Some(parts) = problem.parts() {
-        return of_parts(problem, parts, raw, searched, second);
+    let found = match problem.parts() {
+        Some(parts) => of_parts(problem, parts, raw, searched, second)?,
+        None => of_whole(problem, raw, searched, second, None)?,
+    };
+    // What was stopped on the way has no meaning; whoever interrupts wants to know that he was heard.
+    problem.check_cancel()?;
+    if dmci_limits::rang() {
+        return Ok(Err("the time was over before they were known".to_string()));
     }
-    of_whole(problem, raw, searched, second, None)
+    Ok(found)
 }
 
 /// The noise that several groups have together.
@@ -379,7 +386,11 @@ fn information(
         let root = sqrt(variance);
         let scaled: Vec<f64> = found.jacobian.iter().map(|x| x / root).collect();
         let mut matrix = vec![0.0; n * n];
+        let mut ticks = Ticks::default();
         for row in scaled.chunks(n) {
+            if ticks.spend(n * n) {
+                break;
+            }
             for i in 0..n {
                 (0..n).for_each(|j| matrix[i * n + j] += row[i] * row[j]);
             }
@@ -451,8 +462,12 @@ fn numbers(
         numbers.push(Sureness { error, interval, verdict });
     }
     let mut correlations = vec![f64::NAN; count * count];
+    let mut ticks = Ticks::default();
     for a in 0..count {
         for b in 0..count {
+            if ticks.spend(2 * n) {
+                return (numbers, correlations);
+            }
             if let (Some(x), Some(y)) = (numbers[a].error, numbers[b].error)
                 && x * y > 0.0
             {

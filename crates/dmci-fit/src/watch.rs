@@ -2,7 +2,7 @@
 
 use crate::problem::Problem;
 use dmci::ErrorCode;
-use dmci::{Cancel, Diagnostic, Report};
+use dmci::{Cancel, Diagnostic, Reason, Report};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -14,15 +14,15 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Sets the flag when this much time is over.
-    pub fn start(cancel: &Cancel, longest: Duration) -> Watch {
+    /// Raises the flag for this reason when this much time is over.
+    pub fn start(cancel: &Cancel, reason: Reason, longest: Duration) -> Watch {
         let (done, waiting) = mpsc::channel::<()>();
         let cancel = cancel.clone();
         // Without a thread, there is no limit.
         let thread = std::thread::Builder::new().spawn(move || {
             let is_over = waiting.recv_timeout(longest) == Err(RecvTimeoutError::Timeout);
             if is_over {
-                cancel.cancel();
+                cancel.raise(reason);
             }
             is_over
         });
@@ -42,11 +42,11 @@ impl Problem {
     pub(crate) fn in_time<T>(&self, points: usize, work: impl FnOnce() -> T) -> (T, bool) {
         let Some(time) = self.time else { return (work(), false) };
         let points = u32::try_from(points).unwrap_or(u32::MAX);
-        let watch = Watch::start(&self.cancel, time.saturating_mul(points));
+        let watch = Watch::start(&self.cancel, Reason::Part, time.saturating_mul(points));
         let found = work();
         let is_over = watch.stop();
         if is_over {
-            self.cancel.reset();
+            self.cancel.lower(Reason::Part);
         }
         (found, is_over)
     }

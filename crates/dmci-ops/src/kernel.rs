@@ -7,6 +7,7 @@ use crate::matmul::matmul;
 use crate::real::{has_whole_vectors, has_wide_fma};
 use crate::shape::Shape;
 use crate::word::{Word, lengthen, shorten};
+use dmci_limits::Ticks;
 use std::sync::Arc;
 
 /// An operation on tensors. Index maps are given by number.
@@ -270,6 +271,9 @@ impl Kernel {
             Kernel::SortBy { descending } | Kernel::Unsort { descending } => {
                 let mut order = Vec::with_capacity(b.shape.len());
                 for l in 0..n {
+                    if dmci_limits::rang() {
+                        return;
+                    }
                     sorting(&mut order, descending, b.shape.len(), |e| b.bits[e * w + l].number());
                     for (to, &from) in order.iter().enumerate() {
                         let (to, from) = if matches!(self, Kernel::SortBy { .. }) { (to, from) } else { (from, to) };
@@ -383,8 +387,46 @@ fn sorting<T: Number>(order: &mut Vec<usize>, descending: bool, n: usize, key: i
     order.clear();
     order.extend(0..n);
     let compare = |a: T, b: T| a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal);
-    order.sort_by(|&i, &j| if descending { compare(key(j), key(i)) } else { compare(key(i), key(j)) });
+    let compare = |&i: &usize, &j: &usize| if descending { compare(key(j), key(i)) } else { compare(key(i), key(j)) };
+    if n <= RUN {
+        return order.sort_by(compare);
+    }
+    // Long lists are sorted in runs and merged, so that the work can be stopped.
+    let mut ticks = Ticks::default();
+    for run in order.chunks_mut(RUN) {
+        run.sort_by(compare);
+        if ticks.spend(32 * RUN) {
+            return;
+        }
+    }
+    let (mut length, mut merged) = (RUN, Vec::with_capacity(n));
+    while length < n {
+        merged.clear();
+        for pair in order.chunks(2 * length) {
+            let (mut a, mut b) = pair.split_at(length.min(pair.len()));
+            while let ([i, rest_a @ ..], [j, rest_b @ ..]) = (a, b) {
+                // The first run comes first among equals.
+                if compare(i, j) == std::cmp::Ordering::Greater {
+                    merged.push(*j);
+                    b = rest_b;
+                } else {
+                    merged.push(*i);
+                    a = rest_a;
+                }
+                if ticks.spend(8) {
+                    return;
+                }
+            }
+            merged.extend_from_slice(a);
+            merged.extend_from_slice(b);
+        }
+        std::mem::swap(order, &mut merged);
+        length *= 2;
+    }
 }
+
+/// Keys that are sorted at once.
+const RUN: usize = 1 << 16;
 
 fn transpose_square<T>(x: &mut [T], n: usize) {
     for i in 0..n {

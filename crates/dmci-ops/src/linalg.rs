@@ -6,6 +6,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use crate::op::Op;
+use dmci_limits::Ticks;
 use std::fmt::Debug;
 use std::ops::{Add, BitOr, BitXor, Div, Mul, Neg, Sub};
 
@@ -176,14 +177,22 @@ impl<T: Number, const L: usize> Room<T, L> {
     #[inline(always)]
     fn factor(&mut self, n: usize) -> Group<T, L> {
         if !self.is_factored() {
-            self.sign = self.factor_anew(n);
-            std::mem::swap(&mut self.a, &mut self.factored);
+            match self.factor_anew(n) {
+                Some(sign) => {
+                    self.sign = sign;
+                    std::mem::swap(&mut self.a, &mut self.factored);
+                }
+                // What is there are no factors of anything.
+                None => self.factored.clear(),
+            }
         }
         self.sign
     }
 
+    /// `None` if it was stopped.
     #[inline(always)]
-    fn factor_anew(&mut self, n: usize) -> Group<T, L> {
+    fn factor_anew(&mut self, n: usize) -> Option<Group<T, L>> {
+        let mut ticks = Ticks::default();
         self.lu.clear();
         self.lu.extend_from_slice(&self.a[..n * n]);
         self.order.clear();
@@ -214,6 +223,9 @@ impl<T: Number, const L: usize> Room<T, L> {
             let (top, below) = lu.split_at_mut((c + 1) * n);
             let (divisor, top) = (top[c * n + c], &top[c * n + c + 1..]);
             for row in below.chunks_exact_mut(n) {
+                if ticks.spend(L * (n - c)) {
+                    return None;
+                }
                 let factor: Group<T, L> = each(|l| row[c][l] / divisor[l]);
                 row[c] = factor;
                 let row = &mut row[c + 1..][..top.len()];
@@ -222,15 +234,19 @@ impl<T: Number, const L: usize> Room<T, L> {
                 }
             }
         }
-        sign
+        Some(sign)
     }
 
     /// Solves for all columns of the right side, which are in `result` in the order of the factors.
     #[inline(always)]
     fn substitute(&mut self, n: usize, columns: usize) {
         let (lu, x) = (&self.lu[..n * n], &mut self.result[..n * columns]);
+        let mut ticks = Ticks::default();
         in_pieces!(columns, [10, 8, 4, 2, 1], |c, C| {
             for i in 0..n {
+                if ticks.spend(L * C * n) {
+                    return;
+                }
                 subtract::<T, L, C>(x, i * columns + c, &lu[i * n..i * n + i], c, columns);
             }
             for i in (0..n).rev() {
@@ -306,8 +322,12 @@ impl<T: Number, const L: usize> Room<T, L> {
     pub fn cofactors(&mut self, n: usize) {
         let whole = std::mem::take(&mut self.a);
         let mut minor = std::mem::take(&mut self.b);
-        for i in 0..n {
+        let mut ticks = Ticks::default();
+        'all: for i in 0..n {
             for j in 0..n {
+                if ticks.spend(L * n * n) {
+                    break 'all;
+                }
                 minor.clear();
                 for r in (0..n).filter(|&r| r != i) {
                     minor.extend((0..n).filter(|&c| c != j).map(|c| whole[r * n + c]));
@@ -326,8 +346,12 @@ impl<T: Number, const L: usize> Room<T, L> {
     #[inline(always)]
     pub fn cholesky(&mut self, n: usize) {
         let (a, out) = (&self.a[..n * n], &mut self.result[..n * n]);
+        let mut ticks = Ticks::default();
         for i in 0..n {
             for j in 0..=i {
+                if ticks.spend(L * (j + 1)) {
+                    return;
+                }
                 let mut x: Group<T, L> = each(|l| T::of(0.5) * (a[i * n + j][l] + a[j * n + i][l]));
                 let (p, q) = (&out[i * n..][..j], &out[j * n..][..j]);
                 for k in 0..j {

@@ -3,6 +3,7 @@
 
 use crate::linalg::Number;
 use crate::word::Word;
+use dmci_limits::Ticks;
 
 /// The sum of nothing, which leaves the sign of a zero that is added to it.
 const NOTHING: f64 = -0.0;
@@ -37,16 +38,27 @@ pub(crate) fn matmul<W: Word, const WHOLE: bool>(
     }
     let a_steps = if ta { [w, m * w] } else { [k * w, w] };
     let b_steps = if tb { [w, k * w] } else { [n * w, w] };
+    let mut ticks = Ticks::default();
     if w == 1 {
         let b = if tb && n > 1 { turn(b, [k, n], turned) } else { b };
         let product = Product { a, b, sizes, a_steps, b_steps: [n, 1] };
         if W::Number::LANES == 8 {
             // Eight columns are one vector, so there are registers for more rows, whose sums do not wait for each other.
             in_pieces!(m, [10, 5, 4, 2, 1], |i, I| {
-                in_pieces!(n, [8, 4, 2, 1], |j, J| product.columns::<W, I, J>(out, i, j));
+                in_pieces!(n, [8, 4, 2, 1], |j, J| {
+                    product.columns::<W, I, J>(out, i, j);
+                    if ticks.spend(I * J * k) {
+                        return;
+                    }
+                });
             });
         } else {
-            in_pieces!(m, [4, 2, 1], |i, I| in_pieces!(n, [8, 4, 2, 1], |j, J| product.columns::<W, I, J>(out, i, j)));
+            in_pieces!(m, [4, 2, 1], |i, I| in_pieces!(n, [8, 4, 2, 1], |j, J| {
+                product.columns::<W, I, J>(out, i, j);
+                if ticks.spend(I * J * k) {
+                    return;
+                }
+            }));
         }
         return;
     }
@@ -59,17 +71,22 @@ pub(crate) fn matmul<W: Word, const WHOLE: bool>(
     }
     let mut lane = 0;
     if WHOLE && W::Number::LANES == 8 {
-        lane = product.vectors::<W, 16, true>(out, (w, lanes), lane);
+        lane = product.vectors::<W, 16, true>(out, (w, lanes), lane, &mut ticks);
     } else if WHOLE {
-        lane = product.vectors::<W, 8, true>(out, (w, lanes), lane);
+        lane = product.vectors::<W, 8, true>(out, (w, lanes), lane, &mut ticks);
     }
     if W::Number::LANES == 8 {
-        lane = product.vectors::<W, 8, false>(out, (w, lanes), lane);
+        lane = product.vectors::<W, 8, false>(out, (w, lanes), lane, &mut ticks);
     }
-    lane = product.vectors::<W, 4, false>(out, (w, lanes), lane);
+    lane = product.vectors::<W, 4, false>(out, (w, lanes), lane, &mut ticks);
     let [m, _, n] = product.sizes;
     for lane in lane..lanes {
-        in_pieces!(m, [1], |i, I| in_pieces!(n, [1], |j, J| product.lanes::<W, 1, 1, I, J>(out, (i, j), (w, lane))));
+        in_pieces!(m, [1], |i, I| in_pieces!(n, [1], |j, J| {
+            product.lanes::<W, 1, 1, I, J>(out, (i, j), (w, lane));
+            if ticks.spend(k) {
+                return;
+            }
+        }));
     }
 }
 
@@ -87,26 +104,28 @@ fn turn<'t, T: Number>(b: &[T], [k, n]: [usize; 2], turned: &'t mut Vec<T>) -> &
 // Plain loops over indices: whether they become vectors must not depend on what else is inlined.
 #[allow(clippy::needless_range_loop)]
 impl<T: Number> Product<'_, T> {
-    /// All that is done with whole vectors of `L` lanes, from a lane on; returns the first lane that is left. Lanes
-    /// that are not in use are computed along, if rows have room for them.
+    /// All that is done with whole vectors of `L` lanes, from a lane on; returns the first lane that is left, or that
+    /// none is if the work was stopped. Lanes that are not in use are computed along, if rows have room for them.
     #[inline(always)]
     fn vectors<W: Word<Number = T>, const L: usize, const WHOLE: bool>(
         &self,
         out: &mut [W],
         (w, lanes): (usize, usize),
         first: usize,
+        ticks: &mut Ticks,
     ) -> usize {
-        let [m, _, n] = self.sizes;
+        let [m, k, n] = self.sizes;
         let count = lanes.saturating_sub(first);
         let end = first + if w % L == 0 { count.next_multiple_of(L) } else { count / L * L };
         let mut lane = first;
         // Two vectors if there are as many lanes: the one comes with the other from the cache.
         while !WHOLE && end - lane >= 2 * L {
-            in_pieces!(m, [5, 4, 3, 2, 1], |i, I| in_pieces!(n, [1], |j, J| self.lanes::<W, L, 2, I, J>(
-                out,
-                (i, j),
-                (w, lane)
-            )));
+            in_pieces!(m, [5, 4, 3, 2, 1], |i, I| in_pieces!(n, [1], |j, J| {
+                self.lanes::<W, L, 2, I, J>(out, (i, j), (w, lane));
+                if ticks.spend(2 * L * I * J * k) {
+                    return lanes;
+                }
+            }));
             lane += 2 * L;
         }
         while lane < end {
@@ -114,11 +133,21 @@ impl<T: Number> Product<'_, T> {
             if WHOLE {
                 // There are registers for many sums, so that each number is loaded for several of them.
                 in_pieces!(m, [5, 4, 2, 1], |i, I| {
-                    in_pieces!(n, [5, 4, 2, 1], |j, J| self.lanes::<W, L, 1, I, J>(out, (i, j), place))
+                    in_pieces!(n, [5, 4, 2, 1], |j, J| {
+                        self.lanes::<W, L, 1, I, J>(out, (i, j), place);
+                        if ticks.spend(L * I * J * k) {
+                            return lanes;
+                        }
+                    })
                 });
             } else {
                 in_pieces!(m, [2, 1], |i, I| {
-                    in_pieces!(n, [5, 4, 3, 2, 1], |j, J| self.lanes::<W, L, 1, I, J>(out, (i, j), place))
+                    in_pieces!(n, [5, 4, 3, 2, 1], |j, J| {
+                        self.lanes::<W, L, 1, I, J>(out, (i, j), place);
+                        if ticks.spend(L * I * J * k) {
+                            return lanes;
+                        }
+                    })
                 });
             }
             lane += L;

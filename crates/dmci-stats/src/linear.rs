@@ -1,7 +1,9 @@
 //! Small dense linear algebra for searches and error bars, each with one order of operations.
 //!
-//! Matrices are slices, row by row.
+//! Matrices are slices, row by row. Long work looks whether to stop ([`Ticks`]); what it then gives has no meaning, and
+//! whoever stopped it knows.
 
+use dmci_limits::Ticks;
 use dmci_ops::real::sqrt;
 use smallvec::{SmallVec, smallvec};
 
@@ -99,7 +101,8 @@ impl Factored {
         // The lengths of columns, of what is left of them.
         let mut lengths: Vector = columns[..n * rows].chunks_exact(rows.max(1)).map(length).collect();
         let mut whole = lengths.clone();
-        for k in 0..n.min(rows) {
+        let mut ticks = Ticks::default();
+        'all: for k in 0..n.min(rows) {
             // What is left of a dependent column is noise, however long: it must not come before one that has a say.
             let rank = |j: usize| (lengths[j] > rounding(n) * whole[j], lengths[j]);
             let longest = |best: usize, this: usize| if rank(this) > rank(best) { this } else { best };
@@ -129,6 +132,9 @@ impl Factored {
             // Half the square of its length: what is reflected keeps its own.
             let half_square = reflected * (reflected - first);
             for (j, column) in after.chunks_exact_mut(rows).enumerate().map(|(i, column)| (k + 1 + i, column)) {
+                if ticks.spend(rows) {
+                    break 'all;
+                }
                 let x = &mut column[k..];
                 let factor = dot(v, x) / half_square;
                 x.iter_mut().zip(&*v).for_each(|(x, v)| *x -= factor * v);
@@ -160,8 +166,12 @@ impl Factored {
         let mut r = self.r.clone();
         let mut b = self.rotated.clone();
         let mut row: Vector = smallvec![0.0; n];
+        let mut ticks = Ticks::default();
         // Rotates each row of D into R (Moré 1978).
         for j in 0..n {
+            if ticks.spend(n * (n - j)) {
+                break;
+            }
             row.fill(0.0);
             row[j] = damping[self.order[j]];
             if row[j] == 0.0 {
@@ -235,8 +245,12 @@ impl Factored {
         }
         // The inverse of R, column by column.
         let mut inverse = vec![0.0; n * n];
+        let mut ticks = Ticks::default();
         for j in 0..n {
             for i in (0..=j).rev() {
+                if ticks.spend(n) {
+                    return None;
+                }
                 let unit = if i == j { 1.0 } else { 0.0 };
                 let rest: f64 = (i + 1..=j).map(|k| self.r[i * n + k] * inverse[k * n + j]).sum();
                 inverse[i * n + j] = (unit - rest) / self.r[i * n + i];
@@ -245,6 +259,9 @@ impl Factored {
         let mut covariance = vec![0.0; n * n];
         for i in 0..n {
             for j in 0..n {
+                if ticks.spend(n) {
+                    return None;
+                }
                 let sum = (i.max(j)..n).map(|k| inverse[i * n + k] * inverse[j * n + k]).sum();
                 covariance[self.order[i] * n + self.order[j]] = sum;
             }
@@ -258,7 +275,8 @@ pub fn eigen(matrix: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
     let mut a = matrix.to_vec();
     let mut vectors = vec![0.0; n * n];
     (0..n).for_each(|i| vectors[i * n + i] = 1.0);
-    for _ in 0..60 {
+    let mut ticks = Ticks::default();
+    'all: for _ in 0..60 {
         let off: f64 = (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| a[i * n + j] * a[i * n + j]).sum();
         let all: f64 = dot(&a, &a);
         if off <= all * 1e-32 || !all.is_finite() {
@@ -266,6 +284,9 @@ pub fn eigen(matrix: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
         }
         for p in 0..n {
             for q in p + 1..n {
+                if ticks.spend(6 * n) {
+                    break 'all;
+                }
                 if a[p * n + q] != 0.0 {
                     rotate(&mut a, &mut vectors, n, p, q);
                 }

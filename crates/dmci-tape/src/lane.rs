@@ -1,11 +1,12 @@
 //! One lane of a tape, computed node by node: how a recording finds what comes out of a loop.
 
 use crate::tape::{Loop, LoopKind, Node, NodeId, Tape};
+use dmci_limits::Ticks;
 use dmci_ops::linalg::Scratch;
 use dmci_ops::{Kernel, Layout, MAX_ARITY, Op, Shape, Tensor};
 
-/// Rounds between two questions whether to go on.
-const PATIENCE: u64 = 4096;
+/// Nodes between two questions whether to go on.
+const PATIENCE: usize = 1 << 16;
 
 /// What came out of a loop.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +27,12 @@ pub(crate) fn elementwise(op: Op, is_single: bool, shape: Shape, operands: &[(&[
     for (index, operand) in indices.iter_mut().zip(operands) {
         *index = operand.1.spread(shape);
     }
+    let (mut ticks, mut is_stopped) = (Ticks::default(), false);
     let mut element = || {
+        is_stopped = is_stopped || ticks.spend(16);
+        if is_stopped {
+            return 0;
+        }
         let mut bits = [0; MAX_ARITY];
         for ((slot, index), operand) in bits.iter_mut().zip(&mut indices).zip(operands) {
             *slot = operand.0[index.next().unwrap_or(0)];
@@ -56,15 +62,19 @@ impl Loop {
         let state: Vec<usize> = (0..self.body.nodes.len())
             .filter(|&i| matches!(self.body.nodes[i], Node::Leaf(n) if n < self.states))
             .collect();
-        let mut done = 0;
+        let (mut done, mut left) = (0, 0);
         let fails = |lane: &Lane<'_>, before: usize| {
             let mut guards = self.body.guards.iter().filter(|g| (g.node.0 as usize) < before);
             guards.any(|g| (lane.of(g.node)[0] != 0) != g.outcome)
         };
         let finished = 'rounds: loop {
-            if done % PATIENCE == 0 && !go_on() {
-                return None;
+            if left == 0 {
+                left = PATIENCE;
+                if !go_on() {
+                    return None;
+                }
             }
+            left = left.saturating_sub(rounds.len() + 1);
             for &i in &rounds {
                 // A loop inside of a round that is not taken might never end.
                 if matches!(self.body.nodes[i], Node::Loop(_)) && fails(&lane, i) {

@@ -13,13 +13,14 @@ mod copying;
 #[cfg(test)]
 mod tests;
 
-use crate::alarm::Alarm;
 use crate::codes::ErrorCode;
 use crate::diagnostic::{Diagnostic, Error};
 use crate::span::{Origin, PairSpan, Sources, SpanId, SpanTable};
 use crate::symbol::{Symbol, Symbols};
 use crate::value::{Ref, Value};
+use dmci_limits::Alarm;
 use dmci_ops::Shape;
+use std::sync::Arc;
 
 /// What an object is. `Raw` kinds hold bits; all others hold only values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +143,7 @@ pub struct Heap {
     /// Stores, newest last, while they are logged.
     store_log: Option<Vec<Store>>,
     /// When to stop long work.
-    pub alarm: Alarm,
+    pub alarm: Arc<Alarm>,
     /// The symbol table.
     pub symbols: Symbols,
     /// The source texts.
@@ -176,7 +177,7 @@ impl Default for Heap {
             live: 0,
             spare: Vec::new(),
             store_log: None,
-            alarm: Alarm::default(),
+            alarm: Arc::default(),
             symbols: Symbols::default(),
             sources: Sources::default(),
             spans: SpanTable::default(),

@@ -2,7 +2,6 @@
 //!
 //! **Invariant:** nothing here knows what a program means; there is no evaluation in this crate.
 
-pub mod alarm;
 pub mod codes;
 pub mod condition;
 pub mod diagnostic;
@@ -13,10 +12,10 @@ pub mod spelling;
 pub mod symbol;
 pub mod value;
 
-pub use alarm::Alarm;
 pub use codes::ErrorCode;
 pub use condition::Place;
 pub use diagnostic::{Diagnostic, Error, Fault, Label, Severity};
+pub use dmci_limits::Alarm;
 pub use dmci_ops::Shape;
 pub use heap::{Heap, HeapImage, Kind, Store};
 pub use span::{LineCol, Origin, PairSpan, Source, SourceId, Sources, Span, SpanId, SpanTable};

@@ -18,6 +18,11 @@ use dmci_value::{Diagnostic, Error, Kind, Value, num};
 impl Vm {
     /// Enters the procedure in the current frame with `n` arguments and runs until the stack is empty.
     pub(crate) fn interpret(&mut self, n: usize) -> Result<Value, Error> {
+        let alarm = self.world.heap.alarm.clone();
+        dmci_limits::within(&alarm, || self.start(n))
+    }
+
+    fn start(&mut self, n: usize) -> Result<Value, Error> {
         match self.enter(n, false) {
             Ok(Step::Go) => {}
             Ok(Step::Done(v)) => return Ok(v),

@@ -19,6 +19,6 @@ pub mod traced;
 mod world;
 
 pub use image::Image;
-pub use limits::{Cancel, Limits, Numerics};
+pub use limits::{Cancel, Limits, Numerics, Reason};
 pub use machine::Vm;
 pub use world::{Output, World};

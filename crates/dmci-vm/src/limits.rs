@@ -1,7 +1,6 @@
 //! What a program may use: a program is untrusted.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+pub use dmci_limits::{Cancel, Reason};
 use std::time::Duration;
 
 /// The limits of one evaluation.
@@ -44,30 +43,4 @@ pub struct Numerics {
     pub single: bool,
     /// `sqrt` and `log` take at least 1e-8, as in the reference system.
     pub clamps: bool,
-}
-
-/// A flag that another thread may set to stop an evaluation.
-#[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
-
-impl Cancel {
-    /// Asks the evaluation to stop; it does within milliseconds.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether somebody asked.
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    /// The flag itself.
-    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
-        self.0.clone()
-    }
-
-    /// Takes the request back.
-    pub fn reset(&self) {
-        self.0.store(false, Ordering::Relaxed);
-    }
 }

@@ -144,7 +144,11 @@ impl Vm {
         self.fuel_left = limits.fuel;
         self.deadline = Instant::now().checked_add(limits.time);
         self.world.heap.set_limit(limits.heap);
-        self.world.heap.alarm = Alarm::new(self.world.cancel.flag(), limits.time);
+        let alarm = Alarm::new(self.world.cancel.clone(), limits.time);
+        match Arc::get_mut(&mut self.world.heap.alarm) {
+            Some(own) => *own = alarm,
+            None => self.world.heap.alarm = Arc::new(alarm),
+        }
         self.world.output.limit = limits.output;
         self.world.random = seed;
     }

@@ -222,7 +222,7 @@ pub use dmci_vm::traced::SoftChoice;
 /// let report = Program::new("(let loop () (loop))").run(&options).expect_err("it was cancelled");
 /// assert!(report.is_cancelled());
 /// ```
-pub use dmci_vm::Cancel;
+pub use dmci_vm::{Cancel, Reason};
 
 /// What a run may use: a program is not trusted.
 ///

@@ -214,6 +214,8 @@ pub struct Batch<N = f64> {
     pub walked: usize,
     /// Lanes whose output was too much to be kept.
     pub unkept: usize,
+    /// Lanes that have no value because the run was cancelled. The first of them is among the failures, for all.
+    pub cut: Vec<usize>,
     printed: Printed,
     work: Work,
 }

@@ -18,6 +18,8 @@ pub struct Results {
     /// The names of what the program gives for a row; empty if that is one number.
     targets: Vec<String>,
     pub failures: Vec<(usize, Report)>,
+    /// Rows without a value because the run was stopped; one of them is among the failures.
+    pub cut: Vec<usize>,
     /// What each row printed, if that is wanted.
     printed: Vec<String>,
     /// What is worth knowing about the program.
@@ -81,6 +83,7 @@ impl Results {
             }
         }
         self.failures.extend(batch.failures.iter().map(|(i, failure)| (rows[*i], failure.clone())));
+        self.cut.extend(batch.cut.iter().map(|&i| rows[i]));
     }
 
     /// The results as a table of text.
@@ -119,7 +122,8 @@ impl Results {
     /// The results as one object. A row that fails, or was not evaluated, has null.
     pub fn to_json(&self, gradients: bool, missing: &[usize]) -> Json {
         let mut nothing = vec![false; self.rows()];
-        missing.iter().copied().chain(self.failures.iter().map(|f| f.0)).for_each(|row| nothing[row] = true);
+        let without = missing.iter().chain(&self.cut).copied();
+        without.chain(self.failures.iter().map(|f| f.0)).for_each(|row| nothing[row] = true);
         let number = |row: usize, x: f64| if nothing[row] { Json::Null } else { Datum::Real(x).to_json() };
         let (m, n) = (self.outputs(), self.numbers.len());
         let values = |of: usize| (0..self.rows()).map(|row| number(row, self.values[row * m + of])).collect();

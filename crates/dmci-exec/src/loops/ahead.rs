@@ -87,7 +87,11 @@ impl LoopSpace {
         self.failed[..padded].fill(STAYED);
         // Where nothing can be left early, nothing is tried.
         let (mut done, mut length) = (0, if steady.guarded { FIRST } else { MOST });
+        let at_once = code.rounds_at_once(padded);
         while done < most {
+            if dmci_limits::rings() {
+                break;
+            }
             let LoopSpace { rows, native, failed, lanes, in_order, history, ahead, .. } = self;
             if followed {
                 history.mark(first + done, &step.remembered, (rows, width, n), (lanes, *in_order));
@@ -95,13 +99,20 @@ impl LoopSpace {
             // Rounds that are done again on the way back, and those that there is no way back for.
             let whole = if followed { history.until_mark(first + done) } else { MOST.min(most - done) };
             let alone = !followed || whole < most - done;
-            if alone && code.run_alone(rows, padded, failed, native, whole) {
+            if alone && code.run_alone(rows, padded, failed, native, whole.min(at_once)) {
                 history.skip();
-                steady.count(first + done + whole, (rows, width, padded));
+                let mut did = whole.min(at_once);
+                steady.count(first + done + did, (rows, width, padded));
+                while did < whole && !dmci_limits::rings() {
+                    let count = at_once.min(whole - did);
+                    code.run_alone(rows, padded, failed, native, count);
+                    did += count;
+                    steady.count(first + done + did, (rows, width, padded));
+                }
                 done += whole;
                 continue;
             }
-            let mut count = length.min(most - done).min(BUFFER_WORDS / words.max(1)).max(1);
+            let mut count = length.min(at_once).min(most - done).min(BUFFER_WORDS / words.max(1)).max(1);
             let mut kept = None;
             if followed {
                 count = count.min(whole);
@@ -150,6 +161,7 @@ impl Back<'_, '_> {
         // The state of the last round is wanted, but not what becomes of it.
         let end = (rounds.end - 1).min(rounds_at.get(n.wrapping_sub(1)).map_or(0, |&r| r - 1));
         let Some(count) = end.checked_sub(rounds.start).filter(|&count| n > 0 && count > 1) else { return 0 };
+        let count = count.min(code.rounds_at_once(code.padded(n)));
         let (words, padded) = (step.remembered.history.len() * width, code.padded(n));
         // Lanes that take part in earlier rounds need what stays from round to round.
         let mut aside = std::mem::take(&mut before.ahead.aside);
@@ -186,6 +198,7 @@ impl Back<'_, '_> {
             return 0;
         }
         let from = rounds.start.max(rounds_at.get(n).copied().unwrap_or(0));
+        let from = from.max(rounds.end.saturating_sub(code.rounds_at_once(code.padded(n))));
         let Some(count) = rounds.end.checked_sub(from).filter(|&count| n > 0 && count > 1) else { return 0 };
         let padded = code.padded(n);
         // Lanes that join later must find their states as they are now.

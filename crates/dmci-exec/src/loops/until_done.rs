@@ -82,11 +82,11 @@ impl LoopSpace {
         let counts = step.body.slots * width;
         loop {
             let most = limit.min(steady.rounds).saturating_sub(*round);
-            let count = usize::try_from(most).unwrap_or(usize::MAX).min(length);
-            if n == 0 || count == 0 {
+            let padded = code.padded(n);
+            let count = usize::try_from(most).unwrap_or(usize::MAX).min(length).min(code.rounds_at_once(padded));
+            if n == 0 || count == 0 || dmci_limits::rings() {
                 return n;
             }
-            let padded = code.padded(n);
             self.pad(step, width, n, padded);
             self.rows[counts..][..padded].fill(0);
             code.run_until_done(&mut self.rows, padded, &mut self.failed, &mut self.native, count);

@@ -54,9 +54,17 @@ pub(crate) struct Compiled {
     pub(super) spill_bytes: usize,
     /// Instructions on vectors for lanes that are worked on together; too many to be of interest if there are loops.
     pub(super) instructions: usize,
+    /// The same if there are loops in it, at most.
+    pub(super) cost: usize,
     /// If it is the body of a loop: the code for many rounds.
     pub(super) rounds: Option<RoundsCode>,
 }
+
+/// Instructions on vectors that one call may take, some milliseconds: code does not look whether to stop.
+pub(super) const MOST_AT_ONCE: usize = 1 << 24;
+
+/// Bytes of an instruction on vectors, at least.
+const BYTES_OF_INSTRUCTION: usize = 5;
 
 /// Rows and their end, where guards note their numbers, and memory for spilled values.
 type Function = unsafe extern "sysv64" fn(*mut u64, *const u64, *mut u32, *mut u64);
@@ -190,9 +198,15 @@ impl Compiled {
             may_be_undone: fused.is_some_and(FusedLoops::may_be_undone),
             remembered: fused.map_or(0, |fused| fused.remembered * isa.bytes() * emitted.interleave / 8),
             instructions: if repeats { usize::MAX } else { emitted.vectors },
+            cost: fused.map_or(0, FusedLoops::cost).max(emitted.bytes.len() / BYTES_OF_INSTRUCTION),
             rounds: emitted.rounds,
             spill_bytes,
         })
+    }
+
+    /// How many lanes one call may do, a multiple of `step`: it must end soon.
+    pub(super) fn lanes_at_once(&self) -> usize {
+        (MOST_AT_ONCE / self.cost.max(1)).max(1).saturating_mul(self.step)
     }
 
     /// So many lanes and what is missing to whole groups.

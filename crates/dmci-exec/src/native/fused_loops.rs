@@ -14,6 +14,9 @@ const MOST_WAITED_FOR: u64 = 32;
 const MOST_ROUNDS: u64 = 4096;
 const MOST_REMEMBERED: usize = 4096;
 
+/// Instructions of a step, on the average.
+const INSTRUCTIONS_OF_STEP: usize = 8;
+
 /// A plan whose loops are inlined as rounds.
 #[derive(Debug, Default)]
 pub(super) struct FusedLoops {
@@ -79,6 +82,16 @@ impl FusedLoops {
         fusing.end_line();
         let Fusing { parts, slots, remembered, .. } = fusing;
         Some(FusedLoops { parts, slots: slots as usize, remembered })
+    }
+
+    /// Instructions for a group of lanes, roughly: every operation of every round may be a function.
+    pub fn cost(&self) -> usize {
+        let of_part = |part: &FusedPart| match part {
+            FusedPart::Line(steps) => steps.len(),
+            FusedPart::Rounds(rounds) => rounds.steps.len().saturating_mul(rounds.most as usize),
+            FusedPart::Recall { .. } => 0,
+        };
+        self.parts.iter().map(of_part).fold(0, usize::saturating_add).saturating_mul(INSTRUCTIONS_OF_STEP)
     }
 
     /// All guards are those of its lines: lanes that are in rounds stay on the path.

@@ -13,7 +13,7 @@ use super::packed::can_be_packed;
 use super::reach::reaches_lanes;
 use super::run::NativeSpace;
 use super::vex::Numbers;
-use crate::block::{Leaves, List, STAYED, Which, Workspace, note_left};
+use crate::block::{Leaves, List, STAYED, Which, Workspace, note_cut, note_left};
 use crate::number::Number;
 use crate::plan::Plan;
 use crate::target::Target;
@@ -162,7 +162,7 @@ impl Direct {
     /// Whether the code does so many lanes at once, with such leaves, and none of them can leave.
     pub fn does_at_once<L: Leaves>(&self, lanes: usize, leaves: &L, target: &Target<'_, L::Number>) -> bool {
         let Direct { layout, code, .. } = self;
-        let has_groups = (code.step..=code.lanes).contains(&lanes);
+        let has_groups = (code.step..=code.lanes.min(code.lanes_at_once())).contains(&lanes);
         let can_leave = code.guarded || code.may_be_undone;
         let is_arranged = layout.arrangement.is_some() && layout.arrangement == leaves.arrangement();
         has_groups && !can_leave && code.rows == 0 && is_arranged && layout.widths == target.widths()
@@ -229,10 +229,14 @@ impl Plan {
         // To do a lane twice changes nothing. Only rounds of a loop might see that it has left.
         let overlaps = !code.guarded || self.loops.is_empty();
         let streams = nontemporal::pays::<L::Number>(layout, code, lists[0].len());
-        let block = if streams { nontemporal::COLLECTED } else { code.lanes };
+        let block = if streams { nontemporal::COLLECTED } else { code.lanes.min(code.lanes_at_once()) };
         let (mut next, mut undone) = (0, Vec::new());
         while next < lanes {
             let start = next;
+            if dmci_limits::rings() {
+                note_cut(first + start..first + lanes, left);
+                break;
+            }
             spills[UNDONE_AT / 8] = 0;
             let n = if start < apart { apart } else { block.min(lanes - start) };
             next += n;

@@ -73,7 +73,7 @@ impl PreparedLane {
     fn new(code: &Arc<Compiled>) -> Option<PreparedLane> {
         let &[Part::Code(at)] = &code.parts[..] else { return None };
         let (rows, spills) = (code.rows * FEW, code.spill_bytes.div_ceil(8));
-        if code.step > FEW || rows + spills + code.remembered > FEW_WORDS {
+        if code.step > FEW || code.lanes_at_once() <= code.step || rows + spills + code.remembered > FEW_WORDS {
             return None;
         }
         let code = code.clone();

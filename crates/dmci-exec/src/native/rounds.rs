@@ -6,7 +6,7 @@
 //!
 //! As many states and shared values as there is room for are in the same registers at the start of every round.
 
-use super::compile::Compiled;
+use super::compile::{Compiled, MOST_AT_ONCE};
 use super::emit::{Emitter, LISTS_AT, NO_GROUP};
 use super::ir::{Action, Home, Instruction, NONE, Value};
 use super::run::NativeSpace;
@@ -357,6 +357,12 @@ impl Compiled {
     /// Whether there is code for many rounds.
     pub fn has_rounds(&self) -> bool {
         self.rounds.is_some()
+    }
+
+    /// How many rounds one call may do for so many lanes: it must end soon.
+    pub fn rounds_at_once(&self, lanes: usize) -> usize {
+        let groups = lanes.div_ceil(self.step).max(1);
+        self.rounds.map_or(1, |rounds| (MOST_AT_ONCE / (rounds.vectors.max(1) * groups)).max(2))
     }
 
     /// Makes room for spilled values, and tells code how many rounds there are, where the history is, and how many

@@ -5,7 +5,7 @@ use super::compile::{Compiled, Part, vectors_written};
 use super::emit::MOST_LISTS;
 use super::lists::{Direct, Lists};
 use super::vex::Isa;
-use crate::block::{Frame, Leaves, STAYED, WORKSPACE, Which, Workspace, note_left};
+use crate::block::{CUT, Frame, Leaves, STAYED, WORKSPACE, Which, Workspace, note_cut, note_left};
 use crate::plan::{JitPolicy, LoopStep, Plan, Step};
 use crate::target::Target;
 use crate::words::Words;
@@ -213,8 +213,18 @@ impl Plan {
         }
         for part in &code.parts {
             match *part {
-                // SAFETY: the part begins there, and memory for states was noted above; code for rows has no lists.
-                Part::Code(at) => unsafe { code.call(at, rows, (0, padded), marks, spills) },
+                Part::Code(at) => {
+                    let each = code.lanes_at_once();
+                    for from in (0..padded).step_by(each) {
+                        // SAFETY: the part begins there, and memory for states was noted above; code for rows has no lists.
+                        unsafe { code.call(at, rows, (from, each.min(padded - from)), marks, spills) };
+                        if each < padded && dmci_limits::rings() {
+                            break;
+                        }
+                    }
+                }
+                // What follows relies on what was stopped.
+                Part::Step(_) if dmci_limits::rang() => break,
                 Part::Step(i) => {
                     let mut frame =
                         Frame { rows, width: code.width, lanes: n, loops, scratch, code: Some(&code.bodies) };
@@ -275,6 +285,10 @@ impl Plan {
         let most = code.lanes;
         let blocks = which.chunks(most).zip(outputs.chunks_mut(most * self.outputs.max(1)));
         for ((which, outputs), failed) in blocks.zip(failed.chunks_mut(most)) {
+            if dmci_limits::rings() {
+                failed.fill(CUT);
+                continue;
+            }
             let (rows, marks) = self.run_block_code(code, workspace, Which::List(which), leaves);
             if code.guarded {
                 failed.copy_from_slice(marks);
@@ -355,9 +369,14 @@ impl Plan {
     ) {
         for start in lanes.clone().step_by(code.lanes) {
             let n = code.lanes.min(lanes.end - start);
+            if dmci_limits::rings() {
+                return note_cut(first + start..first + lanes.end, left);
+            }
             let (rows, marks) = self.run_block_code(code, workspace, Which::Range(first + start, n), leaves);
             target.put(start, |k| &rows[k * code.width..][..n]);
-            if code.guarded {
+            if dmci_limits::rang() {
+                note_cut(first + start..first + start + n, left);
+            } else if code.guarded {
                 note_left(marks, first + start, left);
             }
         }

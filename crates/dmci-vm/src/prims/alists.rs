@@ -100,7 +100,7 @@ fn keep(
     items.retain(|&item| {
         let (keep, cost) = wanted(&world.heap, item);
         steps += 1 + cost;
-        keep && !(steps.is_multiple_of(dmci_value::alarm::STEPS) && alarm.rings())
+        keep && !(steps.is_multiple_of(dmci_value::Alarm::STEPS) && alarm.rings())
     });
     world.spend(steps);
     Ok(world.heap.list(&items))

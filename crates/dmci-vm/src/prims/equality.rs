@@ -2,7 +2,7 @@
 
 use super::{Primitive, at_least, fixed};
 use crate::world::World;
-use dmci_value::{Error, Heap, Kind, Ref, Value, alarm, num};
+use dmci_value::{Alarm, Error, Heap, Kind, Ref, Value, num};
 use rustc_hash::FxHashMap;
 
 /// The rows of this file.
@@ -39,7 +39,7 @@ pub fn equal(heap: &Heap, a: Value, b: Value) -> (bool, usize) {
     let mut steps: usize = 0;
     while let Some((a, b)) = pending.pop() {
         steps += 1;
-        if steps.is_multiple_of(alarm::STEPS) && heap.alarm.rings() {
+        if steps.is_multiple_of(Alarm::STEPS) && heap.alarm.rings() {
             return (false, steps);
         }
         if eqv(heap, a, b) {

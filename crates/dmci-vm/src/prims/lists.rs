@@ -83,7 +83,7 @@ pub(super) struct Walk {
 }
 
 /// Steps of a walk between two looks at the alarm: they are short.
-const LOOK: usize = 16 * dmci_value::alarm::STEPS;
+const LOOK: usize = 16 * dmci_value::Alarm::STEPS;
 
 impl Walk {
     pub(super) fn new(list: Value) -> Self {

@@ -6,7 +6,7 @@ use crate::prims::numbers::under;
 use crate::prims::{self, Native, Primitive};
 use crate::world::World;
 use dmci_ops::Op;
-use dmci_value::{Error, Kind, Value, alarm, num};
+use dmci_value::{Alarm, Error, Kind, Value, num};
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
@@ -539,7 +539,7 @@ fn deep_equal(world: &mut World, a: Value, b: Value) -> Result<bool, Error> {
     while let Some((a, b)) = todo.pop() {
         steps += 1;
         world.spend(1);
-        if steps.is_multiple_of(alarm::STEPS) && world.heap.alarm.rings() {
+        if steps.is_multiple_of(Alarm::STEPS) && world.heap.alarm.rings() {
             return Ok(false);
         }
         if steps > 1 << 22 {

@@ -8,9 +8,10 @@ use super::{Batch, Column, Model, Want};
 use crate::binding;
 use crate::datum::Datum;
 use crate::report::Report;
-use dmci_exec::{Number, Results, STAYED, StageResults, Staged, Target};
-use dmci_value::Diagnostic;
+use dmci_exec::{CUT, Number, Results, STAYED, StageResults, Staged, Target};
+use dmci_limits::within;
 use dmci_value::ErrorCode;
+use dmci_value::{Alarm, Diagnostic};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -144,6 +145,7 @@ impl<'a, N: Number> Call<'a, N> {
         batch.paths.clear();
         batch.walked = 0;
         batch.unkept = 0;
+        batch.cut.clear();
         batch.printed.clear();
         if let Some(last) = &mut batch.work.last {
             last.stayed = false;
@@ -151,7 +153,14 @@ impl<'a, N: Number> Call<'a, N> {
         Call { model, params, columns, lanes, want, call: 0, batch }
     }
 
-    pub fn run(mut self) {
+    /// Runs all lanes. If the run is cancelled meanwhile, lanes that were not done have no value, and the first of them
+    /// has failed.
+    pub fn run(self) {
+        let alarm = Alarm::of(self.model.options.run.cancel.clone());
+        within(&alarm, || self.run_lanes());
+    }
+
+    fn run_lanes(mut self) {
         let model = self.model;
         self.call = model.calls.fetch_add(1, Ordering::Relaxed) + 1;
         let work = &mut self.batch.work;
@@ -261,7 +270,7 @@ impl<'a, N: Number> Call<'a, N> {
         if path.fails() || path.text_width() > 0 || model.options.output && !path.printed.text.is_empty() {
             return false;
         }
-        let plan = path.plan(self.want, &lanes);
+        let Some(plan) = path.plan(self.want, &lanes) else { return false };
         let Batch { values, gradients, hessians, paths, work, .. } = &mut *self.batch;
         let mut target = target(model, [values, gradients, hessians]);
         let source = Source {
@@ -299,6 +308,8 @@ impl<'a, N: Number> Call<'a, N> {
             return true;
         }
         work.left.sort_unstable();
+        self.cut_left();
+        let work = &mut self.batch.work;
         work.waiting.clear();
         for group in work.left.chunk_by(|a, b| a.0 == b.0) {
             work.queue.push((Origin::Edge(id, group[0].0), work.waiting.len()));
@@ -322,6 +333,10 @@ impl<'a, N: Number> Call<'a, N> {
         while let Some((from, start)) = self.batch.work.queue.pop() {
             lanes.clear();
             lanes.extend(self.batch.work.waiting.drain(start..));
+            if dmci_limits::rings() {
+                self.cut(&lanes);
+                continue;
+            }
             let Some(Found { id, path, recorded }) = self.find_path(&from, &mut lanes) else { continue };
             if recorded && lanes.len() == 1 {
                 self.run_recorded(&path, lanes[0]);
@@ -340,7 +355,10 @@ impl<'a, N: Number> Call<'a, N> {
                 self.fail_if_left(lanes[0], &mut left);
             }
             left.sort_unstable();
+            self.batch.work.left = left;
+            self.cut_left();
             let work = &mut self.batch.work;
+            let left = std::mem::take(&mut work.left);
             for group in left.chunk_by(|a, b| a.0 == b.0) {
                 work.queue.push((Origin::Edge(id, group[0].0), work.waiting.len()));
                 work.waiting.extend(group.iter().map(|g| g.1));
@@ -355,7 +373,7 @@ impl<'a, N: Number> Call<'a, N> {
         self.batch.work.left.clear();
         // A path that ends with an error has no derivatives.
         let want = if path.fails() { Want::Values } else { self.want };
-        let plan = path.plan(want, &self.lanes);
+        let Some(plan) = path.plan(want, &self.lanes) else { return self.cut(lanes) };
         for lanes in lanes.chunks((MOST_RESULTS / plan.outputs().max(1)).max(1)) {
             self.run_plan(path, plan, lanes);
         }
@@ -440,6 +458,27 @@ impl<'a, N: Number> Call<'a, N> {
         }
     }
 
+    /// Lanes that were not done because the run was cancelled have no value. One report says so for all of them.
+    fn cut(&mut self, lanes: &[usize]) {
+        let Some(&first) = lanes.iter().min() else { return };
+        lanes.iter().for_each(|&lane| self.fill(lane, |_, list| list.fill(N::rounded(f64::NAN))));
+        if self.batch.cut.is_empty() {
+            let error = Diagnostic::error(ErrorCode::E0409, "the run was cancelled");
+            self.batch.failures.push((first, error.into()));
+        }
+        self.batch.cut.extend_from_slice(lanes);
+    }
+
+    /// The same for those that are among the lanes that left, at the end.
+    fn cut_left(&mut self) {
+        let left = &mut self.batch.work.left;
+        let from = left.partition_point(|l| l.0 < CUT);
+        if from < left.len() {
+            let lanes: Vec<usize> = left.drain(from..).map(|l| l.1).collect();
+            self.cut(&lanes);
+        }
+    }
+
     fn fail(&mut self, lane: usize, failure: Report) {
         self.fill(lane, |_, list| list.fill(N::rounded(f64::NAN)));
         self.batch.failures.push((lane, failure));
@@ -464,6 +503,10 @@ impl<'a, N: Number> Call<'a, N> {
         lanes.reverse();
         loop {
             let lane = *lanes.last()?;
+            if dmci_limits::rings() {
+                self.cut(lanes);
+                return None;
+            }
             if let Some((id, path)) = known() {
                 lanes.reverse();
                 return Some(Found { id, path, recorded: false });

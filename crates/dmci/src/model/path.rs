@@ -91,7 +91,7 @@ impl Path {
         let tape = self.recorded_tape();
         let leaves = (0..tape.nodes.len()).filter(|&i| matches!(tape.nodes[i], Node::Leaf(_)));
         let bits: Vec<u64> = leaves.flat_map(|i| self.recorder.elements(NodeId(i as u32)).iter().copied()).collect();
-        tape.lane_operations(&bits, &mut || true).unwrap_or(u64::MAX)
+        tape.lane_operations(&bits, &mut || !dmci_limits::rings()).unwrap_or(u64::MAX)
     }
 
     /// Whether the path ends with an error.
@@ -138,12 +138,15 @@ impl Path {
     }
 
     /// The plan that computes what is wanted: all outputs; then the derivatives of each by all
-    /// numbers; then the second derivatives of each.
+    /// numbers; then the second derivatives of each. `None` if the work was stopped before it was made.
     #[inline]
-    pub fn plan(&self, want: Want, lanes: &Lanes) -> &Staged {
+    pub fn plan(&self, want: Want, lanes: &Lanes) -> Option<&Staged> {
+        if !self.has_tape(want) {
+            return None;
+        }
         let [by_set, by_row] = self.can_be_staged(lanes);
         let staged = self.stages_pay(want, lanes);
-        self.plan_with(want, staged && by_set, staged && by_row)
+        Some(self.plan_with(want, staged && by_set, staged && by_row))
     }
 
     /// Whether values by set and by row can be staged: such a stage pays if several lanes share its values.
@@ -198,6 +201,20 @@ impl Path {
         self.failure.as_ref().map(|(report, _)| report.diagnostics.first().map_or(String::new(), |d| d.message.clone()))
     }
 
+    /// Makes the tape of what is wanted, if there is none. False if the work was stopped meanwhile: what was made by then
+    /// is no tape.
+    fn has_tape(&self, want: Want) -> bool {
+        let cell = &self.tapes[want as usize];
+        if cell.get().is_none() {
+            let tape = self.make_tape(want);
+            if dmci_limits::rang() {
+                return false;
+            }
+            let _ = cell.set(tape);
+        }
+        true
+    }
+
     /// What is wanted as operations.
     pub fn tape(&self, want: Want) -> &Tape {
         self.tapes[want as usize].get_or_init(|| self.make_tape(want, self.passes))
@@ -215,7 +232,8 @@ impl Path {
         let mut recorder = self.recorder.clone();
         let mut outputs = self.outputs.clone();
         if want >= Want::Gradients {
-            let rows: Vec<Vec<NodeId>> = self.outputs.iter().map(|&output| self.first(&mut recorder, output)).collect();
+            let wanted = self.outputs.iter().take_while(|_| !dmci_limits::rings());
+            let rows: Vec<Vec<NodeId>> = wanted.map(|&output| self.first(&mut recorder, output)).collect();
             outputs.extend(rows.iter().flatten());
             if want == Want::Hessians {
                 for row in rows {
@@ -273,6 +291,9 @@ impl Path {
         let mut columns = Vec::new();
         for &leaf in &self.params {
             for e in 0..recorder.shape(leaf).len() {
+                if dmci_limits::rings() {
+                    return Vec::new();
+                }
                 let direction = recorder.unit(leaf, e);
                 let parts = tangents(recorder, gradient_row, &[leaf], &[direction]);
                 let mut column = Vec::new();
