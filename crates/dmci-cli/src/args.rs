@@ -12,7 +12,7 @@ use emit::{EMIT_EXAMPLES, Emit};
 use fit::{FIT_EXAMPLES, Fit};
 use repro::{REPRO_EXAMPLES, Repro};
 use sample::{SAMPLE_EXAMPLES, Sample};
-use search::{SCORE_EXAMPLES, SEARCH_EXAMPLES, Score, Search};
+use search::{SAME_EXAMPLES, SCORE_EXAMPLES, SEARCH_EXAMPLES, Same, Score, Search};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -60,6 +60,9 @@ pub enum Command {
     /// Fit programs to a table, one JSON object a line: what a worker of a search does
     #[command(after_help = SCORE_EXAMPLES)]
     Score(Box<Score>),
+    /// Say whether two programs describe the same family of functions
+    #[command(after_help = SAME_EXAMPLES)]
+    Same(Same),
     /// Write a program in another language: C, NumPy, JAX, PyTorch, SymPy, LaTeX
     #[command(after_help = EMIT_EXAMPLES)]
     Emit(Box<Emit>),

@@ -76,6 +76,7 @@ fn main() -> ExitCode {
             Command::Sample(args) => output::without_sampler(args.json),
             Command::Search(args) => search::search(&args),
             Command::Score(args) => search::score(&args),
+            Command::Same(args) => waiting(|| search::same::same(&args)),
             Command::Emit(args) => waiting(|| emit::emit(&args)),
             Command::Repro(args) => repro::repro(&args),
             Command::Tape(args) => waiting(|| tape::tape(&args)),

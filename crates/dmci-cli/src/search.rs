@@ -3,15 +3,19 @@
 #[cfg_attr(not(feature = "journal"), path = "search/unkept.rs")]
 mod kept;
 mod meter;
+pub mod same;
 
 use crate::args::search::{RowArgs, Score as ScoreArguments, Search as Arguments, SearchCommand};
 use crate::{files, options, output};
-use dmci::{Cancel, Report};
+use dmci::{Cancel, Program, Report};
 use dmci_driver::control::controls;
-use dmci_driver::request::{Begun, SearchRequest, contract, exported, wrong};
+use dmci_driver::problem::{begin as begin_problem, request_of, workshop as workshop_of};
+use dmci_driver::request::{Begun, SearchRequest, contract, exported, proposers as shares, wrong};
 use dmci_driver::{Done, report, run, show};
-use dmci_search::candidate::{Candidate, parameter_names};
+use dmci_search::candidate::Candidate;
 use dmci_search::funnel::{Rejection, Stage, read};
+use dmci_search::general::{General, Sources};
+use dmci_search::problem::SearchProblem;
 use dmci_search::score::{Score, Scorer};
 use dmci_search::worker::Workshop;
 use serde_json::{Value as Json, json};
@@ -51,7 +55,7 @@ fn run_search(args: &Arguments) -> Result<u8, Report> {
         (None, None) => (begin(args)?, None),
     };
     let Begun { workshop, search, pending, own, seed } = begun;
-    let request = requested(args);
+    let request = requested(args)?;
     let limits = request.limits(&cancel);
     let mut meter = meter::Meter::new(!args.quiet && !args.json, limits.time);
     let mut keep = |search: &_, told: &_| journal.as_mut().map_or(Ok(()), |j| j.tell(&workshop, search, told));
@@ -79,61 +83,114 @@ fn run_search(args: &Arguments) -> Result<u8, Report> {
     Ok(if cancel.is_cancelled() { 130 } else { 0 })
 }
 
-/// What the options about rows ask for.
-fn requested_rows(args: &RowArgs) -> SearchRequest {
-    let usual = SearchRequest::default();
-    let count = |given: Option<u64>, otherwise: usize| given.map_or(otherwise, |n| n as usize);
-    let names = |list: &String| list.split(',').map(|name| name.trim().to_string()).collect();
-    SearchRequest {
-        target: args.target.clone().unwrap_or_default(),
-        inputs: args.inputs.as_ref().map(names),
-        weights: args.weights.clone(),
-        sigma: args.sigma.clone(),
-        sealed: args.sealed.clone(),
-        rolling: args.rolling,
-        folds: count(args.folds, usual.folds),
-        operations: args.ops.clone().unwrap_or(usual.operations.clone()),
-        size: count(args.size, usual.size),
-        seed: args.seed.unwrap_or(usual.seed),
-        ..usual
+/// The problem of a file, if there is one, with the options laid over it.
+fn problem_of(file: Option<&PathBuf>, args: &RowArgs) -> Result<SearchProblem, Report> {
+    let mut problem = match file {
+        Some(path) => {
+            let name = path.display().to_string();
+            let text = std::fs::read_to_string(path).map_err(|error| files::cannot_read(&name, &error))?;
+            let folder = path.parent().map(|folder| folder.display().to_string());
+            SearchProblem::from_text(&name, &text)?.in_folder(&folder.unwrap_or_default())
+        }
+        None => SearchProblem::default(),
+    };
+    let shown = |path: &PathBuf| path.display().to_string();
+    let (fit, search) = (&mut problem.fit.problem, &mut problem.search);
+    let lay = |place: &mut Option<String>, given: &Option<String>| {
+        if given.is_some() {
+            place.clone_from(given);
+        }
+    };
+    lay(&mut fit.data, &args.data.as_ref().map(shown));
+    for (place, given) in [
+        (&mut fit.weights, &args.weights),
+        (&mut fit.sigma, &args.sigma),
+        (&mut fit.group, &args.group),
+        (&mut fit.loss, &args.loss),
+        (&mut fit.trials, &args.trials),
+        (&mut fit.holdout, &args.holdout),
+        (&mut search.sealed, &args.sealed),
+    ] {
+        lay(place, given);
     }
+    let names = |list: &String| list.split(',').map(|name| name.trim().to_string()).collect::<Vec<_>>();
+    if let Some(target) = &args.target {
+        fit.target = vec![target.clone()];
+    }
+    if let Some(words) = &args.missing {
+        fit.missing = words.split(',').map(str::to_string).collect();
+    }
+    if args.inputs.is_some() {
+        search.inputs = args.inputs.as_ref().map(names);
+    }
+    fit.objective |= args.objective;
+    search.rolling |= args.rolling;
+    let count = |place: &mut usize, given: Option<u64>| *place = given.map_or(*place, |n| n as usize);
+    count(&mut search.folds, args.folds);
+    count(&mut search.size, args.size);
+    search.seed = args.seed.unwrap_or(search.seed);
+    search.operations = args.ops.clone().unwrap_or_else(|| search.operations.clone());
+    search.seeds.extend(args.seed_program.iter().map(shown));
+    search.baselines.extend(args.baseline.iter().map(shown));
+    for (name, datum) in options::bindings(&args.set)? {
+        problem.fit.run.set.retain(|(other, _)| *other != name);
+        problem.fit.run.set.push((name, datum));
+    }
+    Ok(problem)
 }
 
-/// What a command line asks for.
-fn requested(args: &Arguments) -> SearchRequest {
-    let usual = requested_rows(&args.rows);
-    SearchRequest {
-        proposer: args.proposer.clone(),
-        islands: args.islands.map_or(usual.islands, |n| n as usize),
-        evaluations: args.evaluations,
-        time_limit: args.time_limit.unwrap_or(usual.time_limit),
-        threads: args.threads.map(|n| n as usize),
-        controls: args.controls,
-        ..usual
-    }
+/// The problem of a command line.
+fn asked(args: &Arguments) -> Result<SearchProblem, Report> {
+    let mut problem = problem_of(args.problem.as_ref(), &args.rows)?;
+    problem.search.islands = args.islands.map_or(problem.search.islands, |n| n as usize);
+    problem.budget.evaluations = args.evaluations.or(problem.budget.evaluations);
+    problem.budget.time_limit = args.time_limit.unwrap_or(problem.budget.time_limit);
+    Ok(problem)
 }
 
-fn table(args: &RowArgs) -> Result<dmci_fit::Table, Report> {
-    let Some(data) = &args.data else {
+/// What a command line asks for, as the driver takes it.
+fn requested(args: &Arguments) -> Result<SearchRequest, Report> {
+    let request = request_of(&asked(args)?);
+    let threads = args.threads.map(|n| n as usize);
+    let proposer = args.proposer.clone().or(request.proposer.clone());
+    Ok(SearchRequest { proposer, threads, controls: args.controls, ..request })
+}
+
+/// Reads the files of a problem.
+fn sources(problem: &SearchProblem) -> Result<Sources, Report> {
+    let settings = &problem.fit.problem;
+    let Some(data) = &settings.data else {
         return Err(wrong("no table is named".into(), "name one with --data FILE"));
     };
-    if args.target.is_none() {
+    if settings.target.is_empty() && !settings.objective {
         return Err(wrong("no column to predict is named".into(), "name one with --target COLUMN"));
     }
-    let missing: Vec<String> = args.missing.iter().flat_map(|m| m.split(',')).map(str::to_string).collect();
-    files::read_table(data, &missing)
+    let programs = |paths: &[String]| -> Result<Vec<Program>, Report> {
+        let text = |path: &String| {
+            let read = std::fs::read_to_string(path).map_err(|error| files::cannot_read(path, &error));
+            read.map(|text| Program::named(path, &text))
+        };
+        paths.iter().map(text).collect()
+    };
+    let start_from =
+        settings.start_from.as_deref().map(|file| crate::fit::request::read_fit(std::path::Path::new(file)));
+    Ok(Sources {
+        table: files::read_table(std::path::Path::new(data), &settings.missing)?,
+        seeds: programs(&problem.search.seeds)?,
+        baselines: programs(&problem.search.baselines)?,
+        start_from: start_from.transpose()?,
+        run: options::options_of(&problem.fit.run)?,
+    })
 }
 
 /// The search of a command line.
 fn begin(args: &Arguments) -> Result<Begun, Report> {
-    let texts = |paths: &[PathBuf]| -> Result<Vec<(String, String)>, Report> {
-        let text = |path: &PathBuf| {
-            let name = path.display().to_string();
-            std::fs::read_to_string(path).map(|t| (name.clone(), t)).map_err(|error| files::cannot_read(&name, &error))
-        };
-        paths.iter().map(text).collect()
-    };
-    requested(args).begin(&table(&args.rows)?, &texts(&args.seed_program)?, &texts(&args.baseline)?)
+    let mut problem = asked(args)?;
+    let sources = sources(&problem)?;
+    if let Some(text) = &args.proposer {
+        problem.search.proposers = shares(text)?.into_iter().map(|(p, share)| (p.name().to_string(), share)).collect();
+    }
+    begin_problem(&problem, sources, args.proposer.as_deref())
 }
 
 /// Looks at a run.
@@ -171,7 +228,11 @@ fn look(command: &SearchCommand) -> Result<u8, Report> {
 
 /// Scores the programs on standard input, line by line.
 pub fn score(args: &ScoreArguments) -> u8 {
-    let workshop = match table(&args.rows).and_then(|table| requested_rows(&args.rows).workshop(&table)) {
+    let prepared = problem_of(args.problem.as_ref(), &args.rows).and_then(|problem| {
+        let sources = sources(&problem)?;
+        workshop_of(&problem, sources)
+    });
+    let workshop = match prepared {
         Ok(workshop) => workshop,
         Err(report) => return output::fail(&report, true),
     };
@@ -202,6 +263,9 @@ fn scored_line(line: &str, workshop: &Workshop, scorer: &mut Scorer<'_>) -> Json
         return rejected(id, &Rejection::new(Stage::Read, "the line has no program", "add \"program\": \"...\""));
     };
     let rung = request["rung"].as_u64().unwrap_or(1);
+    if let Some(general) = workshop.general() {
+        return scored_program(id, text, rung, general, workshop);
+    }
     let outcome = read(text, &contract(workshop)).and_then(|candidate| {
         let score = if rung == 0 { scorer.screen(&candidate)? } else { scorer.converge(&candidate, STARTS)? };
         let score = if rung >= 2 { scorer.validate(&candidate, &score) } else { score };
@@ -213,11 +277,28 @@ fn scored_line(line: &str, workshop: &Workshop, scorer: &mut Scorer<'_>) -> Json
     }
 }
 
+/// Scores a whole program.
+fn scored_program(id: &Json, text: &str, rung: u64, general: &General, workshop: &Workshop) -> Json {
+    let made = general.with_program(&Program::new(text)).map_err(|report| Rejection::of(Stage::Read, &report));
+    let outcome = made.and_then(|own| {
+        let own = Workshop::of_seeds(own, workshop.operations.clone(), workshop.size);
+        let candidate = own
+            .general()
+            .and_then(|g| g.seeds().pop())
+            .ok_or_else(|| Rejection::new(Stage::Read, "the line has no program", "add \"program\": \"...\""))?;
+        let mut scorer = own.scorer();
+        let score = if rung == 0 { scorer.screen(&candidate)? } else { scorer.converge(&candidate, STARTS)? };
+        let score = if rung >= 2 { scorer.validate(&candidate, &score) } else { score };
+        Ok(fitted(id, &own, &candidate, &score))
+    });
+    outcome.unwrap_or_else(|rejection| rejected(id, &rejection))
+}
+
 /// Starts of a fit to convergence.
 const STARTS: usize = 4;
 
 fn fitted(id: &Json, workshop: &Workshop, candidate: &Candidate, score: &Score) -> Json {
-    let names = parameter_names(score.values.len(), &workshop.data.inputs);
+    let names = workshop.parameter_names(candidate);
     let parameters: serde_json::Map<String, Json> =
         names.into_iter().zip(&score.values).map(|(name, v)| (name, json!({"value": v}))).collect();
     json!({
@@ -229,7 +310,7 @@ fn fitted(id: &Json, workshop: &Workshop, candidate: &Candidate, score: &Score) 
         "loss": score.loss,
         "validation": score.validation,
         "nodes": score.nodes,
-        "program": candidate.program(&workshop.data.inputs, &score.values),
+        "program": workshop.program(candidate, &score.values),
         "parameters": parameters,
         "optima": {"starts": score.starts.0, "best": score.starts.1, "distinct": score.distinct},
         "converged": score.converged,

@@ -32,7 +32,10 @@ pub fn controls(
     let random = Settings { proposers: vec![(Proposer::Random, 1.0)], ..usual.clone() };
     let mut list = Vec::new();
     for (name, settings) in [("best of N, no evolution", usual), ("random expressions", random)] {
-        let first = baselines(workshop.data.inputs.len(), &workshop.operations).into_iter().map(|b| b.1).collect();
+        let first = match workshop.general() {
+            Some(general) => general.seeds(),
+            None => baselines(workshop.data.inputs.len(), &workshop.operations).into_iter().map(|b| b.1).collect(),
+        };
         let search = Search::new(settings, first);
         let done = run(workshop, search, VecDeque::new(), limits, &mut |_, _| Ok(()), &mut |_, _| {})?;
         let judged = Begun::judge(workshop, &done.search, &[], request.seed)?;

@@ -4,6 +4,7 @@
 //! files, no terminal and no signals, which belong to the front ends.
 
 pub mod control;
+pub mod problem;
 pub mod report;
 pub mod request;
 pub mod run;

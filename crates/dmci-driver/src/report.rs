@@ -4,7 +4,7 @@ use crate::control;
 use crate::run::Done;
 use dmci_plot::figure::{Figure, Line};
 use dmci_search::archive::Entry;
-use dmci_search::candidate::{parameter_names, short};
+use dmci_search::candidate::short;
 use dmci_search::data::Part;
 use dmci_search::funnel::Stage;
 use dmci_search::judge::Judgement;
@@ -81,16 +81,23 @@ fn best(workshop: &Workshop, judgement: &Judgement) -> String {
     let best = &judgement.best.entry;
     let values = &best.score.values;
     let shown: Vec<String> = values.iter().map(|v| short(*v)).collect();
-    let errors = standard_errors(&best.candidate.expr, values, &workshop.data.open);
-    let names = parameter_names(values.len(), inputs);
+    // Fits of whole programs in a search make no errors: dmci fit gives those of the exported program.
+    let is_row = workshop.general().is_none();
+    let errors = if is_row { standard_errors(&best.candidate.expr, values, &workshop.data.open) } else { None };
+    let unknown = if is_row { "not determined" } else { "see dmci fit" };
+    let names = workshop.parameter_names(&best.candidate);
+    let formula = match is_row {
+        true => mathml(&best.candidate.expr, inputs, &shown),
+        false => format!("<p><code>{}</code></p>", escaped(&workshop.formula(&best.candidate, values))),
+    };
     let mut out = format!(
         "<h2>The best program</h2>\n{}\n<pre>{}</pre>\n",
-        mathml(&best.candidate.expr, inputs, &shown),
-        escaped(&best.candidate.program(inputs, values))
+        formula,
+        escaped(&workshop.program(&best.candidate, values))
     );
     if !names.is_empty() {
         let rows = names.into_iter().enumerate().map(|(i, name)| {
-            let error = errors.as_ref().map_or("not determined".to_string(), |e| short(e[i]));
+            let error = errors.as_ref().map_or(unknown.to_string(), |e| short(e[i]));
             (false, vec![name, short(values[i]), error])
         });
         out += &table(&["parameter", "value", "standard error"], &[0], rows);
@@ -99,11 +106,10 @@ fn best(workshop: &Workshop, judgement: &Judgement) -> String {
 }
 
 fn front(workshop: &Workshop, done: &Done, judgement: &Judgement) -> String {
-    let inputs = &workshop.data.inputs;
     let rows = done.search.front().iter().map(|entry| {
         let score = &entry.score;
         let hard = if score.is_hard_to_fit() { " <em>(hard to fit)</em>" } else { "" };
-        let formula = format!("<code>{}</code>{hard}", escaped(&entry.candidate.formula(inputs, &score.values)));
+        let formula = format!("<code>{}</code>{hard}", escaped(&workshop.formula(&entry.candidate, &score.values)));
         let cells = vec![
             score.nodes.to_string(),
             score.values.len().to_string(),
@@ -170,7 +176,7 @@ fn archive(workshop: &Workshop, done: &Done) -> String {
             row.push(match cells.get(&(nodes, parameters)) {
                 None => "<span class=\"none\">&#183;</span>".into(),
                 Some((entry, islands)) => {
-                    let formula = escaped(&entry.candidate.formula(&workshop.data.inputs, &entry.score.values));
+                    let formula = escaped(&workshop.formula(&entry.candidate, &entry.score.values));
                     format!("<span title=\"{formula}, on {islands} islands\">{}</span>", root(entry.score.validation))
                 }
             });
@@ -206,9 +212,12 @@ fn pictures(workshop: &Workshop, done: &Done, best: &Entry) -> String {
     let front = |error: fn(&Entry) -> f64| -> Vec<(f64, f64)> {
         done.search.front().iter().map(|e| (e.score.nodes as f64, error(e))).collect()
     };
-    let mut errors = Figure::new("front", "Error by complexity", "nodes", "RMSE", (false, true));
+    let mut errors = Figure::new("front", "Error by complexity", "nodes", workshop.error_name(), (false, true));
     errors.lines.push(Line::new("validated", front(|e| e.score.validation.unwrap_or(f64::NAN).sqrt())));
     errors.lines.push(Line::new("fitted", front(|e| e.score.loss.sqrt())).marks());
+    if workshop.general().is_some() {
+        return format!("<h2>Pictures</h2>\n{}\n", errors.svg());
+    }
     let mut against = Figure::new("fit", "Predicted and measured", "predicted", data.target.as_str(), (false, false));
     let mut residuals = vec![Figure::new("residuals", "Residuals", "predicted", "residual", (false, false))];
     for name in data.inputs.iter().take(INPUTS_SHOWN) {

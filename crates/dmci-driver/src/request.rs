@@ -122,7 +122,7 @@ impl Begun {
 
 /// The program of an entry, with its fitted numbers as starts.
 pub fn exported(workshop: &Workshop, entry: &Entry) -> String {
-    entry.candidate.program(&workshop.data.inputs, &entry.score.values) + "\n"
+    workshop.program(&entry.candidate, &entry.score.values).trim_end().to_string() + "\n"
 }
 
 /// What candidates of a search may be made of.
@@ -257,7 +257,7 @@ impl SearchRequest {
 }
 
 /// Reads `grammar=2,library`.
-fn proposers(text: &str) -> Result<Vec<(Proposer, f64)>, Report> {
+pub fn proposers(text: &str) -> Result<Vec<(Proposer, f64)>, Report> {
     let mut list = Vec::new();
     for part in text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
         let (name, share) = part.split_once('=').unwrap_or((part, "1"));

@@ -11,6 +11,7 @@ use std::fmt::Write;
 /// The front, the funnel, where the time went, and the verdict.
 pub fn text(workshop: &Workshop, done: &Done, judgement: &Judgement) -> String {
     let data = &workshop.data;
+    let error = workshop.error_name();
     let mut out = String::new();
     let _ = writeln!(
         out,
@@ -21,7 +22,7 @@ pub fn text(workshop: &Workshop, done: &Done, judgement: &Judgement) -> String {
         data.folds.len(),
         data.sealed.len()
     );
-    let _ = writeln!(out, "\nnodes  RMSE fitted  validated   score     program");
+    let _ = writeln!(out, "\nnodes  {error} fitted  validated   score     program");
     for entry in done.search.front() {
         let score = &entry.score;
         let _ = writeln!(
@@ -31,16 +32,16 @@ pub fn text(workshop: &Workshop, done: &Done, judgement: &Judgement) -> String {
             short(score.loss.sqrt()),
             short(score.validation.unwrap_or(f64::NAN).sqrt()),
             format!("{:.1}", score.score),
-            entry.candidate.formula(&data.inputs, &score.values)
+            workshop.formula(&entry.candidate, &score.values)
         );
     }
     let best = &judgement.best;
-    let _ = writeln!(out, "\nbest: {}", best.entry.candidate.formula(&data.inputs, &best.entry.score.values));
+    let _ = writeln!(out, "\nbest: {}", workshop.formula(&best.entry.candidate, &best.entry.score.values));
     let sealed = |j: &Judged| j.sealed.map_or(String::new(), |s| format!(", {} on sealed rows", short(s.sqrt())));
     for judged in std::iter::once(best).chain(&judgement.baselines) {
         let validated = judged.entry.score.validation.unwrap_or(f64::NAN).sqrt();
         let name = if std::ptr::eq(judged, best) { "best" } else { judged.name.as_str() };
-        let _ = writeln!(out, "  {name}: RMSE {} validated{}", short(validated), sealed(judged));
+        let _ = writeln!(out, "  {name}: {error} {} validated{}", short(validated), sealed(judged));
     }
     let counts = done.search.counts();
     let all = |f: fn(&dmci_search::search::Counts) -> u64| counts.values().map(f).sum::<u64>();
@@ -79,13 +80,12 @@ pub fn times(done: &Done) -> String {
 
 /// The same as data.
 pub fn json(workshop: &Workshop, done: &Done, judgement: &Judgement) -> Json {
-    let inputs = &workshop.data.inputs;
     let entry = |e: &Entry, id: String| {
         json!({
             "id": id,
             "hash": format!("{:016x}", e.candidate.hash),
-            "program": e.candidate.program(inputs, &e.score.values),
-            "formula": e.candidate.formula(inputs, &e.score.values),
+            "program": workshop.program(&e.candidate, &e.score.values),
+            "formula": workshop.formula(&e.candidate, &e.score.values),
             "nodes": e.score.nodes,
             "score": e.score.score,
             "fit": e.score.loss,

@@ -217,10 +217,10 @@ fn without(list: &[f64], index: usize) -> Vec<f64> {
 }
 
 /// What evaluates points for a search.
-type Evaluate<'a> = dyn Fn(Asked, Need) -> Result<Vec<Evaluation>, Report> + 'a;
+pub(crate) type Evaluate<'a> = dyn Fn(Asked, Need) -> Result<Vec<Evaluation>, Report> + 'a;
 
 /// A search from a point by the method that fits the loss.
-fn search(problem: &Problem, start: &[f64], evaluate: &Evaluate) -> Result<Member, Report> {
+pub(crate) fn search(problem: &Problem, start: &[f64], evaluate: &Evaluate) -> Result<Member, Report> {
     let optimizer = match problem.is_least_squares() {
         true => Optimizer::Levenberg(LevenbergOptions::default()),
         false => Optimizer::Lbfgs(LbfgsOptions::default()),

@@ -1,6 +1,6 @@
 //! Candidates: an expression in canonical form, with the values that its fit starts from.
 
-use crate::expr::Expr;
+use crate::expr::{Expr, Node};
 use crate::normal::{canonical_within, hash};
 use crate::operation::Operations;
 use serde::{Deserialize, Serialize};
@@ -8,9 +8,13 @@ use serde::{Deserialize, Serialize};
 /// A candidate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
-    /// Its body.
+    /// Its body, or the content of the first hole of its seed.
     pub expr: Expr,
-    /// Where its parameters start.
+    /// The contents of further holes, each with parameters numbered from 0.
+    pub rest: Vec<Expr>,
+    /// The seed, if a search has several.
+    pub seed: u16,
+    /// Where its parameters start: those of the contents in order, then those that the seed keeps.
     pub values: Vec<f64>,
     /// The number of its hypothesis: equal for equal canonical forms.
     pub hash: u64,
@@ -23,7 +27,29 @@ impl Candidate {
         // Where merging made no number of two, the fit begins anywhere.
         values.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = 1.0);
         let hash = hash(&expr);
-        Candidate { expr, values, hash }
+        Candidate { expr, rest: Vec::new(), seed: 0, values, hash }
+    }
+
+    /// The candidate of a seed with several holes: their contents, and the values of the parameters that the seed keeps.
+    pub fn joined(seed: u16, contents: Vec<Candidate>, own: &[f64]) -> Candidate {
+        let mix = |hash: u64, next: u64| (hash.rotate_left(17) ^ next).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hash = contents.iter().map(|c| c.hash).reduce(mix).unwrap_or(0);
+        let hash = if seed == 0 { hash } else { mix(hash, u64::from(seed)) };
+        let values = contents.iter().flat_map(|c| c.values.iter().copied()).chain(own.iter().copied()).collect();
+        let mut contents = contents.into_iter().map(|c| c.expr);
+        // A seed without a hole has nothing to fill in.
+        let expr = contents.next().unwrap_or_else(|| Expr::leaf(Node::Int(1)));
+        Candidate { expr, rest: contents.collect(), seed, values, hash }
+    }
+
+    /// The contents of all holes.
+    pub fn contents(&self) -> impl Iterator<Item = &Expr> {
+        std::iter::once(&self.expr).chain(&self.rest)
+    }
+
+    /// Nodes of all contents.
+    pub fn complexity(&self) -> usize {
+        self.contents().map(Expr::complexity).sum()
     }
 
     /// The program: a schema with these starts, and the body.

@@ -5,7 +5,6 @@ use crate::archive::Entry;
 use crate::candidate::Candidate;
 use crate::data::FLOOR;
 use crate::expr::{Expr, Node};
-use crate::lower::Lowered;
 use crate::operation::{Operation, Operations};
 use crate::score::{Score, Scorer};
 use dmci_stats::random::Stream;
@@ -102,7 +101,10 @@ pub fn judge(
     seed: u64,
 ) -> Option<Judgement> {
     let data = scorer.data;
-    let mut base = baselines(data.inputs.len(), scorer.operations);
+    let mut base = match scorer.general {
+        Some(general) => general.baselines(),
+        None => baselines(data.inputs.len(), scorer.operations),
+    };
     base.extend_from_slice(own_baselines);
     let base: Vec<Judged> = base.iter().filter_map(|(name, c)| judged(scorer, name, c)).collect();
     let mut all: Vec<Judged> = Vec::new();
@@ -113,7 +115,9 @@ pub fn judge(
     let is_sealed = !data.sealed.is_empty();
     // Without sealed rows the best was chosen by the very errors it is judged by: each choice counts.
     let choices = if is_sealed { 1.0 } else { validated.max(1) as f64 };
-    let compare = |other: &Judged, number: u64| compare(&best, other, choices, &mut Stream::new(seed, 0x3a1 + number));
+    let signed = scorer.general.is_some();
+    let compare =
+        |other: &Judged, number: u64| compare(&best, other, signed, choices, &mut Stream::new(seed, 0x3a1 + number));
     let mut against: Vec<Against> = Vec::new();
     for (i, other) in base.iter().enumerate() {
         if other.entry.candidate.hash != best.entry.candidate.hash {
@@ -128,7 +132,7 @@ pub fn judge(
         .iter()
         .zip(&simpler)
         .filter(|(a, _)| a.p >= LEVEL)
-        .map(|(_, o)| o.entry.candidate.formula(&data.inputs, &o.entry.score.values))
+        .map(|(_, o)| scorer.formula(&o.entry.candidate, &o.entry.score.values))
         .collect();
     let worse = |name: &str| against.iter().find(|a| a.baseline == name).is_none_or(|a| a.p < LEVEL);
     let is = |name: &str| base.iter().any(|b| b.name == name && b.entry.candidate.hash == best.entry.candidate.hash);
@@ -136,7 +140,7 @@ pub fn judge(
         Finding::NoStructure
     } else if is("linear") || !worse("linear") {
         Finding::Linear
-    } else if against.iter().all(|a| a.p < LEVEL) {
+    } else if against.iter().all(|a| a.p < LEVEL) && !base.iter().any(|b| is(&b.name)) {
         Finding::Found
     } else {
         Finding::Baseline
@@ -148,23 +152,16 @@ pub fn judge(
 fn judged(scorer: &mut Scorer<'_>, name: &str, candidate: &Candidate) -> Option<Judged> {
     let score: Score = scorer.converge(candidate, STARTS).ok()?;
     let score = scorer.validate(candidate, &score);
-    let data = scorer.data;
-    let model = Lowered::new(&candidate.expr, data.inputs.len());
-    let (errors, sealed) = if data.sealed.is_empty() {
-        (scorer.fold_errors(candidate, &score.values, &mut 0), None)
-    } else {
-        let errors = scorer.errors(&model, &data.sealed, &score.values);
-        let square = errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
-        (errors, Some(square))
-    };
+    let (errors, sealed) = scorer.last_errors(candidate, &score.values);
     let candidate = Candidate { values: score.values.clone(), ..candidate.clone() };
     Some(Judged { name: name.into(), entry: Entry { candidate, score }, sealed, errors })
 }
 
 /// The paired bootstrap and the sign-flip test of the differences of squares; the larger of both probabilities, so that
 /// neither a few rows nor a skew of the differences makes it small.
-fn compare(best: &Judged, other: &Judged, choices: f64, stream: &mut Stream) -> Against {
-    let clamped = |e: f64| if e.is_finite() { (e * e).min(1e300) } else { 1e300 };
+fn compare(best: &Judged, other: &Judged, signed: bool, choices: f64, stream: &mut Stream) -> Against {
+    let square = |e: f64| if signed { e * e.abs() } else { e * e };
+    let clamped = |e: f64| if e.is_finite() { square(e).min(1e300) } else { 1e300 };
     let differences: Vec<f64> = other.errors.iter().zip(&best.errors).map(|(o, b)| clamped(*o) - clamped(*b)).collect();
     let n = differences.len().max(1);
     let mean = differences.iter().sum::<f64>() / n as f64;
@@ -209,7 +206,7 @@ fn words(
     is_sealed: bool,
 ) -> String {
     let data = scorer.data;
-    let formula = best.entry.candidate.formula(&data.inputs, &best.entry.score.values);
+    let formula = scorer.formula(&best.entry.candidate, &best.entry.score.values);
     let whose = if is_sealed {
         format!("{} sealed rows", data.sealed.len())
     } else {
@@ -233,7 +230,10 @@ fn words(
         Finding::Baseline => {
             let same: Vec<String> =
                 against.iter().filter(|a| a.p >= LEVEL).map(|a| format!("{} (p = {:.2})", a.baseline, a.p)).collect();
-            format!("{formula} is not distinguishable from {} on {whose}.", same.join(" and "))
+            match same.is_empty() {
+                true => format!("{formula} is a baseline, and nothing that was found is better."),
+                false => format!("{formula} is not distinguishable from {} on {whose}.", same.join(" and ")),
+            }
         }
         Finding::Found => {
             let largest = against.iter().map(|a| a.p).fold(0.0, f64::max);

@@ -2,8 +2,9 @@
 
 use crate::candidate::Candidate;
 use crate::data::{Data, FLOOR};
-use crate::expr::Expr;
+use crate::expr::{Expr, Node};
 use crate::funnel::{Rejection, Stage};
+use crate::general::General;
 use crate::least_squares::{Fitter, Rows, Solution, linear_parameters};
 use crate::lower::Lowered;
 use crate::operation::Operations;
@@ -77,13 +78,23 @@ pub struct Scorer<'d> {
     pub data: &'d Data,
     /// The operations that candidates may have.
     pub operations: &'d Operations,
+    /// What fits candidates that are no expressions of rows by least squares.
+    pub general: Option<&'d General>,
     fitter: Fitter,
 }
 
 impl<'d> Scorer<'d> {
     /// A scorer over some rows.
     pub fn new(data: &'d Data, operations: &'d Operations) -> Scorer<'d> {
-        Scorer { data, operations, fitter: Fitter::default() }
+        Scorer { data, operations, general: None, fitter: Fitter::default() }
+    }
+
+    /// A candidate for people, with rounded numbers.
+    pub fn formula(&self, candidate: &Candidate, values: &[f64]) -> String {
+        match self.general {
+            Some(general) => general.template(candidate).formula(candidate, values),
+            None => candidate.formula(&self.data.inputs, values),
+        }
     }
 
     /// The nats that one node costs.
@@ -100,10 +111,10 @@ impl<'d> Scorer<'d> {
 
     /// A candidate ready to be fitted on several rungs.
     pub fn prepare(&self, candidate: &Candidate) -> Prepared {
-        Prepared {
-            model: Lowered::new(&candidate.expr, self.data.inputs.len()),
-            linear: linear_parameters(&candidate.expr),
-        }
+        // Whole programs are prepared by their fitter.
+        let nothing = Expr::leaf(Node::Int(1));
+        let expr = if self.general.is_some() { &nothing } else { &candidate.expr };
+        Prepared { model: Lowered::new(expr, self.data.inputs.len()), linear: linear_parameters(expr) }
     }
 
     /// The lowest rung: one start, few iterations, up to 256 rows. Parameters that enter linearly are solved for.
@@ -113,6 +124,9 @@ impl<'d> Scorer<'d> {
 
     /// The same for a candidate that is prepared.
     pub fn screen_prepared(&mut self, prepared: &Prepared, candidate: &Candidate) -> Result<Score, Rejection> {
+        if let Some(general) = self.general {
+            return self.fitted(general, candidate, 0, 1);
+        }
         let part = &self.data.few;
         let columns = part.slices();
         let floor = self.data.floor(part.len());
@@ -167,6 +181,9 @@ impl<'d> Scorer<'d> {
         starts: usize,
         screened: Option<&Score>,
     ) -> Result<Score, Rejection> {
+        if let Some(general) = self.general {
+            return self.fitted(general, candidate, 1, starts);
+        }
         let part = &self.data.open;
         let columns = part.slices();
         let floor = self.data.floor(part.len());
@@ -212,6 +229,49 @@ impl<'d> Scorer<'d> {
         Ok(self.scored(candidate, 1, part.len(), best, (starts as u32, came), distinct, work))
     }
 
+    /// A fit by the fitter of whole programs.
+    fn fitted(&self, general: &General, candidate: &Candidate, rung: u8, starts: usize) -> Result<Score, Rejection> {
+        let found = general.fit(candidate, rung, starts)?;
+        let nodes = general.nodes(candidate);
+        Ok(Score {
+            rung,
+            score: self.length(found.mean_square, found.count, found.numbers, nodes),
+            rank: found.values.len(),
+            values: found.values,
+            loss: found.mean_square,
+            validation: None,
+            nodes,
+            starts: (found.fit.starts as u32, found.fit.reached as u32),
+            distinct: found.fit.distinct as u32,
+            converged: found.fit.converged,
+            work: found.fit.work,
+        })
+    }
+
+    /// Errors by row on the sealed rows or, without any, on rows that took no part in their fit, and the mean square of
+    /// the sealed ones. Of likelihoods and objectives they are roots of losses with their signs.
+    pub fn last_errors(&mut self, candidate: &Candidate, values: &[f64]) -> (Vec<f64>, Option<f64>) {
+        let data = self.data;
+        if let Some(general) = self.general {
+            let candidate = Candidate { values: values.to_vec(), ..candidate.clone() };
+            return match general.sealed_losses(&candidate) {
+                Ok(Some(losses)) => (losses.roots(), Some(general.mean_of(&losses))),
+                Ok(None) => {
+                    let losses = general.validation_losses(&candidate, &mut 0);
+                    (losses.map_or(Vec::new(), |losses| losses.roots()), None)
+                }
+                Err(_) => (Vec::new(), Some(f64::INFINITY)),
+            };
+        }
+        if data.sealed.is_empty() {
+            return (self.fold_errors(candidate, values, &mut 0), None);
+        }
+        let model = Lowered::new(&candidate.expr, data.inputs.len());
+        let errors = self.errors(&model, &data.sealed, values);
+        let square = errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
+        (errors, Some(square))
+    }
+
     #[allow(clippy::too_many_arguments)]
     fn scored(
         &self,
@@ -244,6 +304,13 @@ impl<'d> Scorer<'d> {
     /// parameters that all rows gave.
     pub fn validate(&mut self, candidate: &Candidate, score: &Score) -> Score {
         let mut work = score.work;
+        if let Some(general) = self.general {
+            let candidate = Candidate { values: score.values.clone(), ..candidate.clone() };
+            let losses = general.validation_losses(&candidate, &mut work);
+            let validation = losses.map_or(f64::INFINITY, |losses| general.mean_of(&losses));
+            let length = self.length(validation, self.data.open.len(), 0, score.nodes);
+            return Score { rung: 2, validation: Some(validation), score: length, work, ..score.clone() };
+        }
         let errors = self.fold_errors(candidate, &score.values, &mut work);
         let squares: f64 = errors.iter().map(|e| e * e).sum();
         let validation = if squares.is_finite() { squares / errors.len().max(1) as f64 } else { f64::INFINITY };

@@ -4,7 +4,9 @@ use crate::candidate::Candidate;
 use crate::data::Data;
 use crate::enumeration::Enumeration;
 use crate::expr::{Expr, Node};
+use crate::fill::Filler;
 use crate::funnel::{Rejection, Stage};
+use crate::general::General;
 use crate::grammar::Grammar;
 use crate::operation::{Operation, Operations};
 use crate::score::{Prepared, Score, Scorer};
@@ -22,6 +24,7 @@ pub struct Workshop {
     /// The largest complexity.
     pub size: usize,
     enumeration: Mutex<Enumeration>,
+    filler: Option<Filler>,
 }
 
 /// Candidates that a proposal has at most.
@@ -38,12 +41,59 @@ impl Workshop {
     /// A workshop over some rows.
     pub fn new(data: Data, operations: Operations, size: usize) -> Workshop {
         let enumeration = Mutex::new(Enumeration::new(&data.few, &operations));
-        Workshop { data, operations, size, enumeration }
+        Workshop { data, operations, size, enumeration, filler: None }
+    }
+
+    /// A workshop whose candidates are seeds with other contents of their holes.
+    pub fn of_seeds(general: General, operations: Operations, size: usize) -> Workshop {
+        let workshop = Workshop::new(general.data.clone(), operations, size);
+        Workshop { filler: Some(Filler::new(general)), ..workshop }
+    }
+
+    /// What fits whole programs, if candidates are seeds with contents.
+    pub fn general(&self) -> Option<&General> {
+        self.filler.as_ref().map(|filler| &filler.general)
+    }
+
+    /// The program of a candidate, with these values as starts.
+    pub fn program(&self, candidate: &Candidate, values: &[f64]) -> String {
+        match self.general() {
+            Some(general) => general.program(candidate, values).text.to_string(),
+            None => candidate.program(&self.data.inputs, values),
+        }
+    }
+
+    /// A candidate for people, with rounded numbers.
+    pub fn formula(&self, candidate: &Candidate, values: &[f64]) -> String {
+        self.scorer().formula(candidate, values)
+    }
+
+    /// The names of the parameters of a candidate, in the order of its values.
+    pub fn parameter_names(&self, candidate: &Candidate) -> Vec<String> {
+        match self.general() {
+            Some(general) => {
+                let template = general.template(candidate);
+                template.new_names(candidate).into_iter().chain(template.own_names().cloned()).collect()
+            }
+            None => crate::candidate::parameter_names(candidate.values.len(), &self.data.inputs),
+        }
+    }
+
+    /// What errors are called: the root of a mean square, or what stands in its place.
+    pub fn error_name(&self) -> &'static str {
+        self.general().map_or("RMSE", General::error_name)
+    }
+
+    /// A hash of the data.
+    pub fn hash(&self) -> String {
+        self.general().map_or_else(|| self.data.hash(), General::hash)
     }
 
     /// A scorer, one for each thread.
     pub fn scorer(&self) -> Scorer<'_> {
-        Scorer::new(&self.data, &self.operations)
+        let mut scorer = Scorer::new(&self.data, &self.operations);
+        scorer.general = self.general();
+        scorer
     }
 
     /// Does a piece of work. The result depends on the work alone.
@@ -123,6 +173,9 @@ impl Workshop {
         stream: &mut Stream,
         scorer: &mut Scorer<'_>,
     ) -> Vec<Candidate> {
+        if let Some(filler) = &self.filler {
+            return filler.propose(proposer, number, parents, stream);
+        }
         let grammar = Grammar { operations: &self.operations, inputs: self.data.inputs.len(), size: self.size };
         let mut list = match proposer {
             Proposer::Enumeration => self.enumeration().batch(number).unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! The options of `search` and `score`.
+//! The options of `search`, `score` and `same`.
 
 use crate::quantity;
 use clap::{Args as ClapArgs, Subcommand};
@@ -11,6 +11,8 @@ Examples:
   dmci search --data rows.csv --target y --inputs x,t --ops '+ - * / exp' --size 20
   dmci search --data rows.csv --target y --evaluations 20000 --seed 1 --json
   dmci search --data series.csv --target y --rolling --write best.scm
+  dmci search --data rows.csv --target y --seed-program model.scm --ops '+ - * /'
+  dmci search problem.toml --time-limit 600
   dmci search --data rows.csv --target y --out run.dmci
   dmci search --resume run.dmci --time-limit 600
   dmci search show run.dmci
@@ -22,6 +24,10 @@ best program is compared with the constant and the linear model. The last lines 
 and what is not distinguishable from it. With --evaluations the result depends on the data and the seed alone; the
 clock ends a search at a step. Ctrl-C ends it and judges what is there.
 
+A seed program may have holes, (hole NAME (VARIABLE ...) CONTENT): only their contents change, and everything that dmci fit
+takes may stand around them: loops, groups, other losses, objectives. PROBLEM.toml has the tables [fit], a request of
+dmci fit, [search] and [budget].
+
 Operations: + - * / min max expt square cube sqrt cbrt exp log sin cos tan asin acos atan sinh cosh tanh abs sigmoid
 softplus erf log1p expm1.";
 
@@ -31,14 +37,11 @@ softplus erf log1p expm1.";
 pub struct Search {
     #[command(subcommand)]
     pub command: Option<SearchCommand>,
+    /// A problem in TOML or JSON; options count more than the file, whose paths start at its folder
+    #[arg(value_name = "PROBLEM.toml")]
+    pub problem: Option<PathBuf>,
     #[command(flatten)]
     pub rows: RowArgs,
-    /// Program to begin with; may be repeated
-    #[arg(long, value_name = "FILE")]
-    pub seed_program: Vec<PathBuf>,
-    /// Program that the best one is compared with, besides the constant and the linear model; may be repeated
-    #[arg(long, value_name = "FILE")]
-    pub baseline: Vec<PathBuf>,
     /// Proposers with commas between them, each with a share behind = [default: enumeration,library,grammar=3]
     #[arg(long, value_name = "NAMES")]
     pub proposer: Option<String>,
@@ -109,6 +112,30 @@ pub enum SearchCommand {
 /// The rows of a search and what candidates may be made of.
 #[derive(ClapArgs, Debug)]
 pub struct RowArgs {
+    /// Program to begin with, with holes or without; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub seed_program: Vec<PathBuf>,
+    /// Program that the best one is compared with, besides the constant and the linear model; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Vec<PathBuf>,
+    /// Minimise the program's own value, as in dmci fit; needs a seed program
+    #[arg(long)]
+    pub objective: bool,
+    /// Column of groups; an objective program is run for each of them
+    #[arg(long, value_name = "COLUMN")]
+    pub group: Option<String>,
+    /// Loss to minimise, as in dmci fit; other losses than mse need a seed program [default: mse]
+    #[arg(long, value_name = "LOSS")]
+    pub loss: Option<String>,
+    /// Column of numbers of trials, for binomial
+    #[arg(long, value_name = "COLUMN")]
+    pub trials: Option<String>,
+    /// Rows that select and are not fitted: 0.3, tail:0.3, column:test, range:t:10:20, fold:2/5 or rolling:2/5
+    #[arg(long, value_name = "ROWS")]
+    pub holdout: Option<String>,
+    /// Define a name before programs run: a number, list, string or symbol
+    #[arg(long, value_name = "NAME=DATUM")]
+    pub set: Vec<String>,
     /// A table: .csv or .tsv with a header line, .npy, .npz or .nc
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
@@ -160,6 +187,42 @@ iterations, 1 converged, 2 cross-validated. The same line gives the same score, 
 /// Arguments of `score`.
 #[derive(ClapArgs, Debug)]
 pub struct Score {
+    /// A problem in TOML or JSON; options count more than the file, whose paths start at its folder
+    #[arg(long, value_name = "PROBLEM.toml")]
+    pub problem: Option<PathBuf>,
     #[command(flatten)]
     pub rows: RowArgs,
+}
+
+/// Examples of comparisons.
+pub const SAME_EXAMPLES: &str = "\
+Examples:
+  dmci same a.scm b.scm --data rows.csv
+  dmci same a.scm b.scm --problem problem.toml --json
+
+Two programs describe the same family if each, with parameters of its own, fits what the other one makes to 1e-8 of its
+deviation: at 20 draws of parameters, from declared ranges and priors or around their starts, on the rows of the table and
+on a range twice as wide. Exit code: 0 same, 1 anything else, 2 an error.";
+
+/// Arguments of `same`.
+#[derive(ClapArgs, Debug)]
+pub struct Same {
+    /// A program
+    #[arg(value_name = "A.scm")]
+    pub first: PathBuf,
+    /// Another one
+    #[arg(value_name = "B.scm")]
+    pub second: PathBuf,
+    /// A table whose columns are the inputs
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// A problem whose table it is
+    #[arg(long, value_name = "PROBLEM.toml", conflicts_with = "data")]
+    pub problem: Option<PathBuf>,
+    /// Seed of all random numbers [default: 0]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }

@@ -34,7 +34,7 @@ impl Kept {
         let words: Vec<String> = std::env::args().skip(1).collect();
         let folder = std::env::current_dir().map_or(String::new(), |f| f.display().to_string());
         let words = serde_json::Value::from(words).to_string();
-        let hash = begun.workshop.data.hash();
+        let hash = begun.workshop.hash();
         let settings =
             [("arguments", words.as_str()), ("folder", &folder), ("data", &hash), ("dmci", env!("CARGO_PKG_VERSION"))];
         let journal = Journal::create(path, &settings).map_err(failed)?;
@@ -64,10 +64,12 @@ impl Kept {
         // Files are named from where the run began.
         if let Some(folder) = setting("folder")? {
             let from = |path: &mut std::path::PathBuf| *path = Path::new(&folder).join(&*path);
-            args.rows.data.iter_mut().chain(&mut args.seed_program).chain(&mut args.baseline).for_each(from);
+            let rows = &mut args.rows;
+            let named = rows.data.iter_mut().chain(&mut rows.seed_program).chain(&mut rows.baseline);
+            named.chain(&mut args.problem).for_each(from);
         }
         let mut begun = begin(&args)?;
-        if setting("data")?.is_some_and(|hash| hash != begun.workshop.data.hash()) {
+        if setting("data")?.is_some_and(|hash| hash != begun.workshop.hash()) {
             return Err(damaged("the table has changed since it began"));
         }
         if setting("dmci")?.is_some_and(|version| version != env!("CARGO_PKG_VERSION")) {
@@ -93,7 +95,7 @@ impl Kept {
             for ((candidate, _), score) in entries.iter().zip(list) {
                 rows.push(Row {
                     hash: format!("{:016x}", candidate.hash),
-                    program: candidate.program(&workshop.data.inputs, &score.values),
+                    program: workshop.program(candidate, &score.values),
                     nodes: score.nodes,
                     score: score.score,
                     fit: score.loss,

@@ -1,0 +1,512 @@
+//! Scores of programs with holes, of likelihoods, groups, priors and objectives: by the fitter of whole programs.
+//!
+//! A likelihood is written as a mean square, exp(2 L / n), so that n/2 times its logarithm is the negative
+//! log-likelihood L, and everything that ranks mean squares ranks likelihoods.
+
+use crate::candidate::Candidate;
+use crate::data::{Data, Part, SEALED_SHARE, shuffled};
+use crate::funnel::{Rejection, Stage};
+use crate::problem::{ObjectiveKind, SearchProblem, refusal};
+use crate::template::Template;
+use dmci::{Column, Datum, Program, Report, RunOptions};
+use dmci_fit::{FitRecord, FitRequest, Inputs, LeanFit, LeanOptions, Loss, Problem, Table, TableColumn};
+use dmci_ops::real::exp;
+use dmci_stats::random::Stream;
+
+/// What somebody else has read for a search.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    /// The table.
+    pub table: Table,
+    /// Programs to begin with.
+    pub seeds: Vec<Program>,
+    /// Programs that the best one is compared with.
+    pub baselines: Vec<Program>,
+    /// The fit to start from.
+    pub start_from: Option<FitRecord>,
+    /// How programs are run.
+    pub run: RunOptions,
+}
+
+/// How rows that took no part in a fit are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Validation {
+    /// As the request says: its fits leave them out already.
+    Asked,
+    /// Parts of the rows, or of the series of an objective.
+    Folds(usize),
+    /// The end of each series.
+    Tail,
+}
+
+/// What a loss measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Measure {
+    /// Squares, or what the program or the huber loss has in their place.
+    Squares,
+    /// Absolute residuals.
+    Absolute,
+    /// Negative logarithms of probabilities.
+    Likelihood,
+}
+
+/// A problem whose candidates are whole programs.
+#[derive(Clone, Debug)]
+pub struct General {
+    /// The seeds, and behind them the baselines.
+    pub templates: Vec<Template>,
+    seeds: usize,
+    /// Nodes outside of the holes of the smallest seed.
+    least: usize,
+    request: FitRequest,
+    start_from: Option<FitRecord>,
+    run: RunOptions,
+    open: Table,
+    /// All rows, and the request that leaves out the sealed ones.
+    sealed: Option<(Table, FitRequest)>,
+    tail: FitRequest,
+    validation: Validation,
+    measure: Measure,
+    seed: u64,
+    /// Counts of what is fitted and sealed, for who prints them.
+    pub data: Data,
+}
+
+/// Fewer rows than this in a series, or in all, and none are sealed.
+const SEAL_FROM: usize = 30;
+
+/// The part of a series that validates.
+const TAIL: f64 = 0.25;
+
+/// Steps of the lowest rung, and of fits to convergence.
+const FEW_EPOCHS: usize = 10;
+const EPOCHS: usize = 100;
+
+/// The name of the column that marks sealed rows.
+const SEALED: &str = "sealed rows of the search";
+
+fn select(table: &Table, rows: &[usize]) -> Table {
+    let column = |c: &TableColumn| TableColumn {
+        name: c.name.clone(),
+        values: c.values.select(rows),
+        stray: c.stray.and_then(|row| rows.iter().position(|r| *r == row)),
+        missing: (0..rows.len()).filter(|&i| c.missing.binary_search(&rows[i]).is_ok()).collect(),
+    };
+    Table { name: table.name.clone(), columns: table.columns.iter().map(column).collect(), rows: rows.len() }
+}
+
+impl General {
+    /// Prepares a problem. Fails if its settings, its table and its seeds do not go together.
+    pub fn new(problem: &SearchProblem, sources: Sources) -> Result<General, Report> {
+        problem.check()?;
+        let Sources { table, seeds, baselines, start_from, run } = sources;
+        let mut request = problem.fit.clone();
+        request.check()?;
+        let settings = &request.problem;
+        let (is_objective, seed) = (settings.objective, problem.search.seed);
+        if seeds.is_empty() {
+            let message = "a search with an objective, groups or a loss other than least squares needs a seed";
+            return Err(refusal(message, "name a program to begin with among the seeds"));
+        }
+        let inputs = inputs(problem, &table);
+        let (usual, own) = (problem.limits()?, problem.hole_limits()?);
+        let mut templates = Vec::new();
+        for program in &seeds {
+            templates.push(Template::read(program, &inputs, &usual, &own)?);
+        }
+        for program in &baselines {
+            templates.push(Template::fixed(program)?);
+        }
+        let marks = sealed_marks(problem, &table)?;
+        let part = |wanted: bool| (0..table.rows).filter(|&r| marks[r] == wanted).collect::<Vec<usize>>();
+        let (open_rows, sealed_rows) = (part(false), part(true));
+        let open = select(&table, &open_rows);
+        let sealed = (!sealed_rows.is_empty()).then(|| {
+            let marked = Column::Reals(marks.iter().map(|m| f64::from(u8::from(*m))).collect());
+            let mut all = table.clone();
+            all.columns.push(TableColumn { name: SEALED.into(), values: marked, stray: None, missing: Vec::new() });
+            let mut request = request.clone();
+            request.problem.holdout = Some(format!("column:{SEALED}"));
+            (all, request)
+        });
+        let mut tail = request.clone();
+        tail.problem.holdout = Some(format!("tail:{TAIL}"));
+        let validation = match (&settings.holdout, is_objective) {
+            (Some(_), _) => Validation::Asked,
+            (None, true) => Validation::Tail,
+            (None, false) => Validation::Folds(problem.search.folds),
+        };
+        // Searches are bounded by counts and make no errors.
+        request.outputs = Default::default();
+        let target = settings.target.join(", ");
+        let measure = match (is_objective, settings.loss.as_deref()) {
+            (true, _) if problem.search.objective == ObjectiveKind::Squares => Measure::Squares,
+            (true, _) => Measure::Likelihood,
+            (false, Some("mae")) => Measure::Absolute,
+            (false, None) if settings.sigma.is_none() && settings.trials.is_none() => Measure::Squares,
+            (false, Some(name)) if Loss::named(name).is_none_or(|l| !l.is_likelihood()) => Measure::Squares,
+            (false, _) => Measure::Likelihood,
+        };
+        let numbers = |column: &str, table: &Table| -> Vec<f64> {
+            table.column(column).and_then(|c| c.reals().ok()).unwrap_or_default()
+        };
+        let mut values: Vec<f64> = settings.target.iter().flat_map(|t| numbers(t, &open)).collect();
+        values.retain(|y| !y.is_nan());
+        let count = if is_objective || values.is_empty() { open.rows } else { values.len() };
+        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let variance = values.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>() / values.len().max(1) as f64;
+        let rows_of = |count: usize| Part { target: vec![0.0; count], ..Part::default() };
+        let folds = match validation {
+            Validation::Folds(k) => k,
+            _ => 1,
+        };
+        let data = Data {
+            inputs,
+            target: if target.is_empty() { "objective".into() } else { target },
+            open: rows_of(count),
+            few: Part::default(),
+            folds: vec![Default::default(); folds],
+            sealed: rows_of(sealed_rows.len()),
+            // Likelihoods have no floor.
+            variance: if measure == Measure::Likelihood { 0.0 } else { variance },
+        };
+        let least = templates[..seeds.len()].iter().map(Template::nodes).min().unwrap_or(0);
+        let general = General {
+            least,
+            templates,
+            seeds: seeds.len(),
+            request,
+            start_from,
+            run,
+            open,
+            sealed,
+            tail,
+            validation,
+            measure,
+            seed,
+            data,
+        };
+        // What is wrong with a seed is told before a search begins.
+        for number in 0..general.templates.len() {
+            let candidate = general.templates[number].candidate(number);
+            let problem = general.problem(&candidate, &general.request, &general.open)?;
+            problem.check_start()?;
+            // Every variable of a hole must be in scope there.
+            if let Some(all) = general.templates[number].with_all_variables(number) {
+                general.problem(&all, &general.request, &general.open)?;
+            }
+        }
+        Ok(general)
+    }
+
+    /// The same problem with one program in the place of its seeds, as it is.
+    pub fn with_program(&self, program: &Program) -> Result<General, Report> {
+        Ok(General { templates: vec![Template::fixed(program)?], seeds: 1, ..self.clone() })
+    }
+
+    /// The seeds with the contents that they have.
+    pub fn seeds(&self) -> Vec<Candidate> {
+        (0..self.seeds).map(|i| self.templates[i].candidate(i)).collect()
+    }
+
+    /// The seeds and the baselines by name: what the best program is compared with.
+    pub fn baselines(&self) -> Vec<(String, Candidate)> {
+        self.templates.iter().enumerate().map(|(i, t)| (t.name.clone(), t.candidate(i))).collect()
+    }
+
+    /// A hash of the table.
+    pub fn hash(&self) -> String {
+        self.sealed.as_ref().map_or(&self.open, |(all, _)| all).hash()
+    }
+
+    /// What the root of a mean square is, for who prints it.
+    pub fn error_name(&self) -> &'static str {
+        match self.measure {
+            Measure::Squares => "RMSE",
+            Measure::Absolute => "MAE",
+            Measure::Likelihood => "exp(NLL/n)",
+        }
+    }
+
+    /// The program of a candidate whose parameters start at some values.
+    pub fn program(&self, candidate: &Candidate, values: &[f64]) -> Program {
+        let template = self.template(candidate);
+        let candidate = Candidate { values: values.to_vec(), ..candidate.clone() };
+        let (_, own) = template.parts(&candidate);
+        let program = template.program(&candidate);
+        let starts: Vec<(String, f64)> = template.own_names().cloned().zip(own).collect();
+        with_starts(program, &starts)
+    }
+
+    /// The seed of a candidate.
+    pub fn template(&self, candidate: &Candidate) -> &Template {
+        &self.templates[usize::from(candidate.seed).min(self.templates.len() - 1)]
+    }
+
+    /// The problem of a candidate.
+    fn problem(&self, candidate: &Candidate, request: &FitRequest, table: &Table) -> Result<Problem, Report> {
+        let template = self.template(candidate);
+        let (_, own) = template.parts(candidate);
+        let mut run = self.run.clone();
+        for (name, value) in template.own_names().zip(own) {
+            // What the user sets stays.
+            if value.is_finite() && run.bindings.iter().all(|(other, _)| other != name) {
+                run.bindings.push((name.clone(), Datum::Real(value)));
+            }
+        }
+        let program = template.program(candidate);
+        let inputs = Inputs { program, table, start_from: self.start_from.as_ref(), run };
+        match &request.problem.only {
+            Some(only) => {
+                let mut request = request.clone();
+                request.problem.only = Some([&only[..], &template.new_names(candidate)].concat());
+                request.problem(inputs)
+            }
+            None => request.problem(inputs),
+        }
+    }
+
+    fn opened(&self, candidate: &Candidate) -> Result<Problem, Rejection> {
+        self.problem(candidate, &self.request, &self.open).map_err(|report| Rejection::of(Stage::Names, &report))
+    }
+
+    /// Nodes of a candidate; a larger seed counts more.
+    pub fn nodes(&self, candidate: &Candidate) -> usize {
+        let template = self.template(candidate);
+        let contents = if template.holes.is_empty() { 0 } else { candidate.complexity() };
+        contents + template.nodes().saturating_sub(self.least)
+    }
+
+    /// A sum of losses over so many measurements as a mean square.
+    fn mean_square(&self, sum: f64, count: usize) -> f64 {
+        let mean = sum / count.max(1) as f64;
+        match self.measure {
+            Measure::Squares => mean,
+            Measure::Absolute => mean * mean,
+            Measure::Likelihood => exp((2.0 * mean).clamp(-600.0, 600.0)),
+        }
+    }
+
+    /// Fits a candidate: its values, its mean square, and the fit.
+    pub fn fit(&self, candidate: &Candidate, rung: u8, starts: usize) -> Result<Fitted, Rejection> {
+        let problem = self.opened(candidate)?;
+        let options = LeanOptions {
+            epochs: if rung == 0 { FEW_EPOCHS } else { EPOCHS },
+            starts,
+            seed: candidate.hash ^ self.seed,
+        };
+        let cancelled = |report: Report| Rejection::of(Stage::Runs, &report);
+        let Some(fit) = problem.lean_fit(problem.start(), &options).map_err(cancelled)? else {
+            return Err(Rejection::new(
+                Stage::Runs,
+                "the program gives a number that is not finite, at its start and at draws of its parameters",
+                "keep arguments of log, sqrt and / inside of their domains",
+            ));
+        };
+        if rung > 0 && !problem.is_determined(&fit.raw).map_err(cancelled)? {
+            return Err(Rejection::new(
+                Stage::Derivative,
+                "only a combination of the parameters is determined",
+                "drop a parameter that does the work of another",
+            ));
+        }
+        let sum = fit.loss * if problem.loss.is_mean() { problem.measurements() as f64 } else { 1.0 };
+        let typical = problem.typical_values(&fit.raw);
+        let template = self.template(candidate);
+        let names = template.new_names(candidate).into_iter().chain(template.own_names().cloned());
+        let value = |(name, old): (String, &f64)| typical.iter().find(|(n, _)| *n == name).map_or(*old, |(_, v)| *v);
+        let values = names.zip(&candidate.values).map(value).collect();
+        let (count, numbers) = (problem.measurements(), fit.raw.len());
+        Ok(Fitted { mean_square: self.mean_square(sum, count), fit, values, numbers, count, problem })
+    }
+
+    /// The losses of what took no part in its fit. The candidate starts from what the open rows gave.
+    pub fn validation_losses(&self, candidate: &Candidate, work: &mut u64) -> Result<Losses, Report> {
+        let problem = match self.validation {
+            Validation::Tail => self.problem(candidate, &self.tail, &self.open)?,
+            _ => self.problem(candidate, &self.request, &self.open)?,
+        };
+        let options = LeanOptions { epochs: EPOCHS, starts: 1, seed: candidate.hash };
+        let Some(fit) = problem.lean_fit(problem.start(), &options)? else { return Ok(Losses::none()) };
+        *work = work.saturating_add(fit.work);
+        if problem.is_objective() {
+            return self.beyond(candidate, &problem, &fit.raw, &self.open);
+        }
+        let Validation::Folds(k) = self.validation else {
+            return Ok(Losses::of(problem.losses(&fit.raw, problem.held_out())?));
+        };
+        let rows = problem.training();
+        let order = shuffled(rows.len(), &mut Stream::new(self.seed, 0xf01d));
+        let mut losses = Vec::new();
+        for fold in 0..k.min(rows.len()) {
+            let of = |out: bool| -> Vec<usize> {
+                let mut list: Vec<usize> =
+                    (0..rows.len()).filter(|i| (i % k == fold) == out).map(|i| order[i]).collect();
+                list.sort_unstable();
+                list
+            };
+            let out = rows.select(&of(true));
+            match problem.fit_to_rows(&fit.raw, &rows.select(&of(false)))? {
+                Some((raw, evaluations)) => {
+                    *work = work.saturating_add(problem.evaluation_work().saturating_mul(evaluations as u64));
+                    losses.extend(problem.losses(&raw, &out)?);
+                }
+                None => losses.extend(vec![f64::INFINITY; out.len()]),
+            }
+        }
+        Ok(Losses::of(losses))
+    }
+
+    /// What the ends of series add to an objective that was fitted to their beginnings, series by series.
+    fn beyond(&self, candidate: &Candidate, fitted: &Problem, raw: &[f64], table: &Table) -> Result<Losses, Report> {
+        let mut whole = self.request.clone();
+        whole.problem.holdout = None;
+        let all = self.problem(candidate, &whole, table)?;
+        let beginnings = fitted.losses(raw, fitted.training())?;
+        let both = all.losses(raw, all.training())?;
+        let list = both.iter().zip(&beginnings).map(|(b, a)| b - a).collect();
+        Ok(Losses { list, count: fitted.row_counts().1 })
+    }
+
+    /// The losses of the sealed rows with a fit to all others; none if no rows are sealed.
+    pub fn sealed_losses(&self, candidate: &Candidate) -> Result<Option<Losses>, Report> {
+        let Some((all, request)) = &self.sealed else { return Ok(None) };
+        let problem = self.problem(candidate, request, all)?;
+        let options = LeanOptions { epochs: EPOCHS, starts: 4, seed: candidate.hash };
+        let Some(fit) = problem.lean_fit(problem.start(), &options)? else { return Ok(Some(Losses::none())) };
+        if problem.is_objective() {
+            return self.beyond(candidate, &problem, &fit.raw, all).map(Some);
+        }
+        Ok(Some(Losses::of(problem.losses(&fit.raw, problem.held_out())?)))
+    }
+
+    /// Losses as a mean square.
+    pub fn mean_of(&self, losses: &Losses) -> f64 {
+        let sum: f64 = losses.list.iter().sum();
+        if sum.is_finite() { self.mean_square(sum, losses.count) } else { f64::INFINITY }
+    }
+}
+
+/// Losses of rows or series, and the measurements that they are of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Losses {
+    /// Of each prediction, or of each series.
+    pub list: Vec<f64>,
+    /// Measurements.
+    pub count: usize,
+}
+
+impl Losses {
+    fn of(list: Vec<f64>) -> Losses {
+        Losses { count: list.len(), list }
+    }
+
+    fn none() -> Losses {
+        Losses::of(vec![f64::INFINITY])
+    }
+
+    /// Roots of the losses with their signs, so that e |e| is a loss.
+    pub fn roots(&self) -> Vec<f64> {
+        self.list.iter().map(|l| dmci_ops::real::sqrt(l.abs()).copysign(*l)).collect()
+    }
+}
+
+/// A fitted candidate.
+#[derive(Debug)]
+pub struct Fitted {
+    /// The fit.
+    pub fit: LeanFit,
+    /// A value for each parameter of the candidate.
+    pub values: Vec<f64>,
+    /// Numbers that were fitted, those of all groups.
+    pub numbers: usize,
+    /// Measurements.
+    pub count: usize,
+    /// The mean square, or what stands for it.
+    pub mean_square: f64,
+    /// The problem that was fitted.
+    pub problem: Problem,
+}
+
+/// The columns that contents may read where a seed has no holes.
+fn inputs(problem: &SearchProblem, table: &Table) -> Vec<String> {
+    if let Some(list) = &problem.search.inputs {
+        return list.clone();
+    }
+    let settings = &problem.fit.problem;
+    let aside = [&settings.weights, &settings.sigma, &settings.trials, &settings.group];
+    let marks =
+        [&problem.search.sealed, &settings.holdout].map(|m| m.as_deref().and_then(|t| t.strip_prefix("column:")));
+    let is_input = |c: &&TableColumn| {
+        let is_aside = aside.iter().any(|a| a.as_ref() == Some(&c.name)) || marks.contains(&Some(c.name.as_str()));
+        !settings.target.contains(&c.name) && !is_aside && c.reals().is_ok()
+    };
+    table.columns.iter().filter(is_input).map(|c| c.name.clone()).collect()
+}
+
+/// Which rows are sealed: those that a column marks, none, or by default a quarter, of series their ends.
+fn sealed_marks(problem: &SearchProblem, table: &Table) -> Result<Vec<bool>, Report> {
+    let n = table.rows;
+    let settings = &problem.fit.problem;
+    match problem.search.sealed.as_deref() {
+        Some("none") => return Ok(vec![false; n]),
+        Some(text) => {
+            let Some(name) = text.strip_prefix("column:") else {
+                return Err(refusal(
+                    format!("{text} does not say which rows are sealed"),
+                    "write column:NAME, or none",
+                ));
+            };
+            let column = dmci_fit::find_column(table, name)?;
+            let marks = column.reals().map_err(|row| {
+                refusal(
+                    format!("{name} has {} in row {}, expected a number", column.shown(row), row + 1),
+                    "write 0 or 1",
+                )
+            })?;
+            return Ok(marks.iter().map(|m| *m != 0.0).collect());
+        }
+        None => {}
+    }
+    if settings.objective {
+        let key =
+            |r: usize| settings.group.as_ref().and_then(|g| table.column(g)).map_or(String::new(), |c| c.shown(r));
+        let mut series: Vec<(String, Vec<usize>)> = Vec::new();
+        for r in 0..n {
+            let name = key(r);
+            match series.iter_mut().find(|(other, _)| *other == name) {
+                Some((_, rows)) => rows.push(r),
+                None => series.push((name, vec![r])),
+            }
+        }
+        let mut marks = vec![false; n];
+        for (_, rows) in series.iter().filter(|(_, rows)| rows.len() >= SEAL_FROM) {
+            let first = rows.len() - (rows.len() as f64 * SEALED_SHARE) as usize;
+            rows[first..].iter().for_each(|&r| marks[r] = true);
+        }
+        return Ok(marks);
+    }
+    let mut marks = vec![false; n];
+    if n >= SEAL_FROM {
+        let count = (n as f64 * SEALED_SHARE) as usize;
+        if problem.search.rolling {
+            marks[n - count..].fill(true);
+        } else {
+            shuffled(n, &mut Stream::new(problem.search.seed, 0x5ea1))[..count].iter().for_each(|&r| marks[r] = true);
+        }
+    }
+    Ok(marks)
+}
+
+/// The program with other starts of some parameters.
+fn with_starts(program: Program, starts: &[(String, f64)]) -> Program {
+    let forms = crate::forms::scan(&program.text);
+    let Some(schema) = forms.iter().find(|f| f.begins("params", &program.text)) else { return program };
+    let mut text = program.text.to_string();
+    for entry in schema.items()[1..].iter().rev() {
+        let [name, _, start, ..] = entry.items() else { continue };
+        let Some((_, value)) = starts.iter().find(|(n, _)| n == name.text(&program.text)) else { continue };
+        text.replace_range(start.span.0..start.span.1, &format!("{value:?}"));
+    }
+    Program::named(&program.name, &text)
+}
