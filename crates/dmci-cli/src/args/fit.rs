@@ -91,7 +91,7 @@ pub struct FitProgram {
     #[arg(long, value_name = "FORMULA", allow_hyphen_values = true)]
     pub formula: Option<String>,
     /// Where the parameters of a formula start [default: 1, or the middle of their range]
-    #[arg(long = "start", alias = "starts", value_name = "'A=20, k=0.5'", allow_hyphen_values = true)]
+    #[arg(long = "starts", visible_alias = "start", value_name = "'A=20, k=0.5'", allow_hyphen_values = true)]
     pub starts: Option<String>,
     /// Between which numbers the parameters of a formula lie
     #[arg(long = "where", value_name = "'A > 0, 0 < p < 1'", allow_hyphen_values = true)]
