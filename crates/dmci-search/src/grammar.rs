@@ -266,7 +266,7 @@ mod tests {
         let line = Expr::apply(Operation::Add, &[&parameter(0), &term]);
         let names = ["x".to_string()];
         let forms = |values: &[f64]| -> std::collections::BTreeSet<String> {
-            let parent = Candidate { expr: line.clone(), values: values.to_vec(), hash: 0 };
+            let parent = Candidate { expr: line.clone(), rest: Vec::new(), seed: 0, values: values.to_vec(), hash: 0 };
             let drawn = (0..40).filter_map(|i| grammar.snapped(&parent, &mut Stream::new(1, i)));
             drawn.map(|c| c.formula(&names, &c.values)).collect()
         };
