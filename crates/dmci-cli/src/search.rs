@@ -1,15 +1,17 @@
 //! `dmci search` and `dmci score`: programs from data.
 
+pub mod consult;
 #[cfg_attr(not(feature = "journal"), path = "search/unkept.rs")]
 mod kept;
 mod meter;
 
+use crate::args::model::ModelArgs;
 use crate::args::search::{RowArgs, Score as ScoreArguments, Search as Arguments, SearchCommand};
 use crate::{files, options, output};
 use dmci::{Cancel, Report};
 use dmci_driver::control::controls;
 use dmci_driver::request::{Begun, SearchRequest, contract, exported, wrong};
-use dmci_driver::{Done, report, run, show};
+use dmci_driver::{Done, Limits, report, run, show};
 use dmci_search::candidate::{Candidate, parameter_names};
 use dmci_search::funnel::{Rejection, Stage, read};
 use dmci_search::score::{Score, Scorer};
@@ -37,27 +39,37 @@ fn run_search(args: &Arguments) -> Result<u8, Report> {
     }
     let cancel = Cancel::default();
     options::stop_on_interrupt(&cancel);
-    let (begun, mut journal) = match (&args.resume, &args.out) {
+    let (begun, model, mut journal) = match (&args.resume, &args.out) {
         (Some(path), _) => {
             let mut journal = kept::Kept::open(path)?;
-            let begun = journal.replay()?;
-            (begun, Some(journal))
+            let (begun, model) = journal.replay()?;
+            (begun, model, Some(journal))
         }
         (None, Some(path)) => {
             let begun = begin(args)?;
             let journal = kept::Kept::create(path, &begun)?;
-            (begun, Some(journal))
+            (begun, args.model.clone(), Some(journal))
         }
-        (None, None) => (begin(args)?, None),
+        (None, None) => (begin(args)?, args.model.clone(), None),
     };
     let Begun { workshop, search, pending, own, seed } = begun;
     let request = requested(args);
-    let limits = request.limits(&cancel);
+    let run_file = args.resume.as_deref().or(args.out.as_deref());
+    let consultant = consult::Consultant::new(&model, run_file, &workshop, &cancel)?;
+    let asked = consultant.as_ref().map(|asked| asked as &dyn dmci_driver::Consult);
+    let limits = Limits { consultant: asked, ..request.limits(&cancel) };
     let mut meter = meter::Meter::new(!args.quiet && !args.json, limits.time);
     let mut keep = |search: &_, told: &_| journal.as_mut().map_or(Ok(()), |j| j.tell(&workshop, search, told));
     let done = run(&workshop, search, pending, &limits, &mut keep, &mut |search, elapsed| meter.show(search, elapsed));
     meter.clear();
     let mut done = done?;
+    let asked = consultant.as_ref().map(consult::Consultant::summary).transpose();
+    if let Ok(Some(summary)) = &asked
+        && !args.json
+        && !args.quiet
+    {
+        output::complain(summary.trim_end());
+    }
     if args.controls && !cancel.is_cancelled() {
         done.controls = controls(&request, &workshop, done.search.evaluations(), &limits)?;
     }
@@ -76,7 +88,13 @@ fn run_search(args: &Arguments) -> Result<u8, Report> {
     if let Some(path) = &args.write {
         files::write(path, exported(&workshop, &judgement.best.entry).as_bytes(), "--write")?;
     }
-    Ok(if cancel.is_cancelled() { 130 } else { 0 })
+    // A search whose model never answered is not what was asked for, whatever else it found.
+    asked.map(|_| if cancel.is_cancelled() { 130 } else { 0 })
+}
+
+/// The rows that options name, parted for a search.
+pub fn workshop(args: &RowArgs) -> Result<Workshop, Report> {
+    requested_rows(args).workshop(&table(args)?)
 }
 
 /// What the options about rows ask for.
@@ -99,12 +117,21 @@ fn requested_rows(args: &RowArgs) -> SearchRequest {
     }
 }
 
+/// Who proposes if a model is named and nobody says who else does.
+const BESIDE_MODEL: &str = "enumeration,library,grammar=3,model";
+
 /// What a command line asks for.
 fn requested(args: &Arguments) -> SearchRequest {
     let usual = requested_rows(&args.rows);
+    let islands = if args.model.discover { Some(1) } else { args.islands };
+    let proposer = match &args.model {
+        ModelArgs { discover: true, .. } => Some("model".to_string()),
+        ModelArgs { model: Some(_), .. } if args.proposer.is_none() => Some(BESIDE_MODEL.to_string()),
+        _ => args.proposer.clone(),
+    };
     SearchRequest {
-        proposer: args.proposer.clone(),
-        islands: args.islands.map_or(usual.islands, |n| n as usize),
+        proposer,
+        islands: islands.map_or(usual.islands, |n| n as usize),
         evaluations: args.evaluations,
         time_limit: args.time_limit.unwrap_or(usual.time_limit),
         threads: args.threads.map(|n| n as usize),
@@ -126,6 +153,10 @@ fn table(args: &RowArgs) -> Result<dmci_fit::Table, Report> {
 
 /// The search of a command line.
 fn begin(args: &Arguments) -> Result<Begun, Report> {
+    let names_model = |text: &String| text.split(',').any(|p| p.split('=').next().is_some_and(|n| n.trim() == "model"));
+    if args.model.model.is_none() && args.proposer.as_ref().is_some_and(names_model) {
+        return Err(wrong("nobody says who the proposer model is".into(), "name it with --model"));
+    }
     let texts = |paths: &[PathBuf]| -> Result<Vec<(String, String)>, Report> {
         let text = |path: &PathBuf| {
             let name = path.display().to_string();
@@ -141,7 +172,7 @@ fn look(command: &SearchCommand) -> Result<u8, Report> {
     let path = match command {
         SearchCommand::Show { run, .. } | SearchCommand::Export { run, .. } | SearchCommand::Report { run, .. } => run,
     };
-    let Begun { workshop, search, own, seed, .. } = kept::Kept::read(path)?.replay()?;
+    let Begun { workshop, search, own, seed, .. } = kept::Kept::read(path)?.replay()?.0;
     let judgement = Begun::judge(&workshop, &search, &own, seed)?;
     match command {
         SearchCommand::Show { json, .. } => {
@@ -171,7 +202,7 @@ fn look(command: &SearchCommand) -> Result<u8, Report> {
 
 /// Scores the programs on standard input, line by line.
 pub fn score(args: &ScoreArguments) -> u8 {
-    let workshop = match table(&args.rows).and_then(|table| requested_rows(&args.rows).workshop(&table)) {
+    let workshop = match workshop(&args.rows) {
         Ok(workshop) => workshop,
         Err(report) => return output::fail(&report, true),
     };

@@ -17,6 +17,7 @@ pub mod lower;
 pub mod mathml;
 pub mod normal;
 pub mod operation;
+pub mod prompt;
 pub mod score;
 pub mod search;
 pub mod steps;
