@@ -2,6 +2,7 @@
 
 pub mod emit;
 pub mod fit;
+pub mod model;
 pub mod repro;
 pub mod sample;
 pub mod search;
@@ -87,6 +88,12 @@ pub enum Command {
     /// Explain an error code
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),
+    /// Show what a search tells a language model
+    #[command(after_help = PROMPT_EXAMPLES)]
+    Prompt(Box<Prompt>),
+    /// Serve agents by the Model Context Protocol, on standard input and output
+    #[command(after_help = MCP_EXAMPLES)]
+    Mcp(Mcp),
 }
 
 const RUN_EXAMPLES: &str = "\
@@ -438,4 +445,48 @@ pub struct Explain {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+const MCP_EXAMPLES: &str = "\
+Examples:
+  dmci mcp --allow data
+
+An agent looks at tables, checks, runs, fits and compares programs, proposes programs to a search and exports what it
+found. Tables are read from the allowed folders only, and nothing is written. As the configuration of a client:
+  {\"mcpServers\": {\"dmci\": {\"command\": \"dmci\", \"args\": [\"mcp\", \"--allow\", \"data\"]}}}";
+
+/// Arguments of `mcp`.
+#[derive(ClapArgs, Debug)]
+pub struct Mcp {
+    /// Folder whose tables may be read, with all that is in it; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub allow: Vec<PathBuf>,
+}
+
+const PROMPT_EXAMPLES: &str = "\
+Examples:
+  dmci prompt
+  dmci prompt --data rows.csv --target y --part question
+  dmci prompt --data rows.csv --target y --part grammar > rows.gbnf
+
+Parts: card (the language on one page), system (the card and the contract), question (the first question about the rows),
+grammar (GBNF, for servers that constrain output), schema (a JSON schema, for the same), version.";
+
+/// Arguments of `prompt`.
+#[derive(ClapArgs, Debug)]
+pub struct Prompt {
+    #[command(flatten)]
+    pub rows: search::RowArgs,
+    /// What the data are, for the model
+    #[arg(long, value_name = "TEXT")]
+    pub about: Option<String>,
+    /// Tell the model nothing but x1, x2, ... and y
+    #[arg(long, conflicts_with = "about")]
+    pub anonymous: bool,
+    /// card, system, question, grammar, schema or version [default: system and question; without a table card]
+    #[arg(long, value_name = "PART", value_parser = ["card", "system", "question", "grammar", "schema", "version"])]
+    pub part: Option<String>,
+    /// Nesting of the grammar
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u8).range(1..=12))]
+    pub depth: u8,
 }

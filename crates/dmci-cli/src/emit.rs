@@ -26,6 +26,11 @@ fn run(args: &Emit) -> Result<(), Report> {
     if args.to == "infix" {
         return infix(args);
     }
+    write(args, &source(args)?)
+}
+
+/// The source in a language that models are recorded for.
+pub fn source(args: &Emit) -> Result<String, Report> {
     let language = Language::named(&args.to)?;
     let mut run = options::run_options(&args.options)?;
     let program = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
@@ -63,7 +68,7 @@ fn run(args: &Emit) -> Result<(), Report> {
     {
         return Err(with_outputs(failure.clone()));
     }
-    write(args, &dmci_emit::emit(&model, &signature, language)?)
+    dmci_emit::emit(&model, &signature, language)
 }
 
 fn write(args: &Emit, source: &str) -> Result<(), Report> {

@@ -2,8 +2,8 @@
 
 use crate::args::Explain;
 use crate::output;
-use dmci::ErrorCode;
-use serde_json::json;
+use dmci::{ErrorCode, Report};
+use serde_json::{Value as Json, json};
 
 /// Explains a code, or lists them all.
 pub fn explain(args: &Explain) -> u8 {
@@ -11,28 +11,32 @@ pub fn explain(args: &Explain) -> u8 {
         list(args.json);
         return 0;
     };
-    let code = normal(text);
-    match ErrorCode::find(&code) {
-        Some(found) if args.json => {
-            output::print_json(
-                &json!({"code": found.as_str(), "title": found.title(), "explanation": found.explanation()}),
-            );
-            0
-        }
-        Some(found) => {
-            output::print(&format!("{found}: {}\n\n{}\n", found.title(), found.explanation().trim_end()));
-            0
-        }
-        None => {
-            let help = match nearest(&code) {
-                Some(near) => {
-                    format!("did you mean {near} ({})? dmci explain --list shows all codes", near.title())
-                }
-                None => "dmci explain --list shows all codes".into(),
-            };
-            output::fail(&output::usage_error(format!("there is no error code {text}"), help), args.json)
-        }
+    match find(text) {
+        Ok(found) if args.json => output::print_json(&shown(found)),
+        Ok(found) => output::print(&format!("{found}: {}\n\n{}\n", found.title(), found.explanation().trim_end())),
+        Err(report) => return output::fail(&report, args.json),
     }
+    0
+}
+
+/// The explanation of a code for machines.
+pub fn json(text: &str) -> Result<Json, Report> {
+    find(text).map(shown)
+}
+
+fn shown(code: ErrorCode) -> Json {
+    json!({"code": code.as_str(), "title": code.title(), "explanation": code.explanation()})
+}
+
+fn find(text: &str) -> Result<ErrorCode, Report> {
+    let code = normal(text);
+    ErrorCode::find(&code).ok_or_else(|| {
+        let help = match nearest(&code) {
+            Some(near) => format!("did you mean {near} ({})? dmci explain --list shows all codes", near.title()),
+            None => "dmci explain --list shows all codes".into(),
+        };
+        output::usage_error(format!("there is no error code {text}"), help)
+    })
 }
 
 fn list(json: bool) {

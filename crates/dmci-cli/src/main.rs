@@ -10,8 +10,10 @@ mod files;
 mod fit;
 mod grad;
 mod info;
+mod mcp;
 mod options;
 mod output;
+mod prompt;
 mod quantity;
 mod repl;
 mod repro;
@@ -65,6 +67,8 @@ fn main() -> ExitCode {
     }));
     let code = match parse() {
         Ok(args) => match args.command {
+            Command::Prompt(args) => prompt::prompt(&args),
+            Command::Mcp(args) => mcp::mcp(&args),
             Command::Run(args) => waiting(|| run::run(&args)),
             Command::Repl(args) => repl::repl(&args),
             Command::Grad(args) => waiting(|| grad::grad(&args)),

@@ -1,17 +1,19 @@
 //! `dmci search` and `dmci score`: programs from data.
 
+pub mod consult;
 #[cfg_attr(not(feature = "journal"), path = "search/unkept.rs")]
 mod kept;
 mod meter;
 pub mod same;
 
+use crate::args::model::ModelArgs;
 use crate::args::search::{RowArgs, Score as ScoreArguments, Search as Arguments, SearchCommand};
 use crate::{files, options, output};
 use dmci::{Cancel, Program, Report};
 use dmci_driver::control::controls;
 use dmci_driver::problem::{begin as begin_problem, request_of, workshop as workshop_of};
 use dmci_driver::request::{Begun, SearchRequest, contract, exported, proposers as shares, wrong};
-use dmci_driver::{Done, report, run, show};
+use dmci_driver::{Done, Limits, report, run, show};
 use dmci_search::candidate::Candidate;
 use dmci_search::funnel::{Rejection, Stage, read};
 use dmci_search::general::{General, Sources};
@@ -41,27 +43,37 @@ fn run_search(args: &Arguments) -> Result<u8, Report> {
     }
     let cancel = Cancel::default();
     options::stop_on_interrupt(&cancel);
-    let (begun, mut journal) = match (&args.resume, &args.out) {
+    let (begun, model, mut journal) = match (&args.resume, &args.out) {
         (Some(path), _) => {
             let mut journal = kept::Kept::open(path)?;
-            let begun = journal.replay()?;
-            (begun, Some(journal))
+            let (begun, model) = journal.replay()?;
+            (begun, model, Some(journal))
         }
         (None, Some(path)) => {
             let begun = begin(args)?;
             let journal = kept::Kept::create(path, &begun)?;
-            (begun, Some(journal))
+            (begun, args.model.clone(), Some(journal))
         }
-        (None, None) => (begin(args)?, None),
+        (None, None) => (begin(args)?, args.model.clone(), None),
     };
     let Begun { workshop, search, pending, own, seed } = begun;
     let request = requested(args)?;
-    let limits = request.limits(&cancel);
+    let run_file = args.resume.as_deref().or(args.out.as_deref());
+    let consultant = consult::Consultant::new(&model, run_file, &workshop, &cancel)?;
+    let asked = consultant.as_ref().map(|asked| asked as &dyn dmci_driver::Consult);
+    let limits = Limits { consultant: asked, ..request.limits(&cancel) };
     let mut meter = meter::Meter::new(!args.quiet && !args.json, limits.time);
     let mut keep = |search: &_, told: &_| journal.as_mut().map_or(Ok(()), |j| j.tell(&workshop, search, told));
     let done = run(&workshop, search, pending, &limits, &mut keep, &mut |search, elapsed| meter.show(search, elapsed));
     meter.clear();
     let mut done = done?;
+    let asked = consultant.as_ref().map(consult::Consultant::summary).transpose();
+    if let Ok(Some(summary)) = &asked
+        && !args.json
+        && !args.quiet
+    {
+        output::complain(summary.trim_end());
+    }
     if args.controls && !cancel.is_cancelled() {
         done.controls = controls(&request, &workshop, done.search.evaluations(), &limits)?;
     }
@@ -80,7 +92,15 @@ fn run_search(args: &Arguments) -> Result<u8, Report> {
     if let Some(path) = &args.write {
         files::write(path, exported(&workshop, &judgement.best.entry).as_bytes(), "--write")?;
     }
-    Ok(if cancel.is_cancelled() { 130 } else { 0 })
+    // A search whose model never answered is not what was asked for, whatever else it found.
+    asked.map(|_| if cancel.is_cancelled() { 130 } else { 0 })
+}
+
+/// The rows that options name, parted for a search.
+pub fn workshop(args: &RowArgs) -> Result<Workshop, Report> {
+    let problem = problem_of(None, args)?;
+    let sources = sources(&problem)?;
+    workshop_of(&problem, sources)
 }
 
 /// The problem of a file, if there is one, with the options laid over it.
@@ -139,10 +159,23 @@ fn problem_of(file: Option<&PathBuf>, args: &RowArgs) -> Result<SearchProblem, R
     Ok(problem)
 }
 
+/// Who proposes if a model is named and nobody says who else does.
+const BESIDE_MODEL: &str = "enumeration,library,grammar=3,model";
+
+/// Who proposes, if the command line says so.
+fn proposer(args: &Arguments) -> Option<String> {
+    match &args.model {
+        ModelArgs { discover: true, .. } => Some("model".to_string()),
+        ModelArgs { model: Some(_), .. } if args.proposer.is_none() => Some(BESIDE_MODEL.to_string()),
+        _ => args.proposer.clone(),
+    }
+}
+
 /// The problem of a command line.
 fn asked(args: &Arguments) -> Result<SearchProblem, Report> {
     let mut problem = problem_of(args.problem.as_ref(), &args.rows)?;
-    problem.search.islands = args.islands.map_or(problem.search.islands, |n| n as usize);
+    let islands = if args.model.discover { Some(1) } else { args.islands };
+    problem.search.islands = islands.map_or(problem.search.islands, |n| n as usize);
     problem.budget.evaluations = args.evaluations.or(problem.budget.evaluations);
     problem.budget.time_limit = args.time_limit.unwrap_or(problem.budget.time_limit);
     Ok(problem)
@@ -152,7 +185,7 @@ fn asked(args: &Arguments) -> Result<SearchProblem, Report> {
 fn requested(args: &Arguments) -> Result<SearchRequest, Report> {
     let request = request_of(&asked(args)?);
     let threads = args.threads.map(|n| n as usize);
-    let proposer = args.proposer.clone().or(request.proposer.clone());
+    let proposer = proposer(args).or(request.proposer.clone());
     Ok(SearchRequest { proposer, threads, controls: args.controls, ..request })
 }
 
@@ -185,12 +218,17 @@ fn sources(problem: &SearchProblem) -> Result<Sources, Report> {
 
 /// The search of a command line.
 fn begin(args: &Arguments) -> Result<Begun, Report> {
+    let names_model = |text: &String| text.split(',').any(|p| p.split('=').next().is_some_and(|n| n.trim() == "model"));
+    if args.model.model.is_none() && args.proposer.as_ref().is_some_and(names_model) {
+        return Err(wrong("nobody says who the proposer model is".into(), "name it with --model"));
+    }
     let mut problem = asked(args)?;
     let sources = sources(&problem)?;
-    if let Some(text) = &args.proposer {
+    let proposer = proposer(args);
+    if let Some(text) = &proposer {
         problem.search.proposers = shares(text)?.into_iter().map(|(p, share)| (p.name().to_string(), share)).collect();
     }
-    begin_problem(&problem, sources, args.proposer.as_deref())
+    begin_problem(&problem, sources, proposer.as_deref())
 }
 
 /// Looks at a run.
@@ -198,7 +236,7 @@ fn look(command: &SearchCommand) -> Result<u8, Report> {
     let path = match command {
         SearchCommand::Show { run, .. } | SearchCommand::Export { run, .. } | SearchCommand::Report { run, .. } => run,
     };
-    let Begun { workshop, search, own, seed, .. } = kept::Kept::read(path)?.replay()?;
+    let Begun { workshop, search, own, seed, .. } = kept::Kept::read(path)?.replay()?.0;
     let judgement = Begun::judge(&workshop, &search, &own, seed)?;
     match command {
         SearchCommand::Show { json, .. } => {

@@ -28,6 +28,7 @@ pub fn controls(
     evaluations: u64,
     limits: &Limits<'_>,
 ) -> Result<Vec<Control>, Report> {
+    let limits = &Limits { consultant: None, ..*limits };
     let usual = Settings { evolve: false, evaluations: Some(evaluations), ..request.settings(workshop) };
     let random = Settings { proposers: vec![(Proposer::Random, 1.0)], ..usual.clone() };
     let mut list = Vec::new();

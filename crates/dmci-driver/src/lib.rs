@@ -11,4 +11,4 @@ pub mod run;
 pub mod show;
 
 pub use request::{Begun, SearchRequest};
-pub use run::{Done, Limits, run};
+pub use run::{Consult, Done, Limits, run};

@@ -151,6 +151,7 @@ impl SearchRequest {
             time: Duration::try_from_secs_f64(self.time_limit).unwrap_or(Duration::MAX),
             threads: self.threads.unwrap_or_else(cores).max(1),
             cancel,
+            consultant: None,
         }
     }
 

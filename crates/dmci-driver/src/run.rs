@@ -2,14 +2,30 @@
 
 use crate::control::Control;
 use dmci::{Cancel, Report};
-use dmci_search::search::{Search, Told, Work};
+use dmci_search::search::{Knowledge, Search, Told, Work};
 use dmci_search::worker::Workshop;
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Debug;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What ends a run.
+/// Somebody slow whom a search asks for programs: a language model, a command, a person.
+pub trait Consult: Debug + Sync {
+    /// Notes a question before its answer is needed. Whether it is a new one, which must then be asked.
+    fn begin(&self, number: usize) -> bool;
+
+    /// Asks, and keeps the answer.
+    fn ask_ahead(&self, workshop: &Workshop, number: usize, known: &Knowledge);
+
+    /// The answer: the one that is under way, or a new one.
+    fn answer(&self, workshop: &Workshop, number: usize, known: &Knowledge) -> Told;
+
+    /// Ends all questions: the search is over.
+    fn stop(&self);
+}
+
+/// What ends a run, and who is asked in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
     /// The time after which it ends.
@@ -18,7 +34,12 @@ pub struct Limits<'a> {
     pub threads: usize,
     /// Who may interrupt it.
     pub cancel: &'a Cancel,
+    /// Who is asked for programs, if anybody.
+    pub consultant: Option<&'a dyn Consult>,
 }
+
+/// How often a run that waits looks at the clock.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// A search that has come to its end.
 #[derive(Debug)]
@@ -66,9 +87,12 @@ pub fn run(
                     let next = take.lock().unwrap_or_else(|e| e.into_inner()).recv();
                     let Ok((number, work)) = next else { return };
                     let at = Instant::now();
-                    let told = workshop.run(&work, &mut scorer);
+                    let told = match (&work, limits.consultant) {
+                        (Work::Consult { number, known, .. }, Some(asked)) => asked.answer(workshop, *number, known),
+                        _ => workshop.run(&work, &mut scorer),
+                    };
                     let kind = match work {
-                        Work::Propose { .. } => 0,
+                        Work::Propose { .. } | Work::Consult { .. } => 0,
                         Work::Score { .. } => 1,
                         Work::Validate { .. } => 2,
                     };
@@ -84,6 +108,7 @@ pub fn run(
         loop {
             if began.elapsed() >= limits.time || limits.cancel.is_cancelled() {
                 search.end();
+                limits.consultant.iter().for_each(|asked| asked.stop());
             }
             while let Some(work) = pending.pop_front().or_else(|| search.ask()) {
                 if give.send((asked, work)).is_err() {
@@ -91,19 +116,36 @@ pub fn run(
                 }
                 asked += 1;
             }
+            for work in search.ahead() {
+                if let (Work::Consult { number, known, .. }, Some(asked)) = (work, limits.consultant)
+                    && asked.begin(*number)
+                {
+                    let (number, known) = (*number, known.clone());
+                    scope.spawn(move || asked.ask_ahead(workshop, number, &known));
+                }
+            }
             if search.is_done() {
                 break;
             }
-            let Ok((number, result, kind, took)) = results.recv() else { break };
+            // Whoever is slow must not keep the clock from ending the search.
+            let (number, result, kind, took) = match results.recv_timeout(LOOK) {
+                Ok(done) => done,
+                Err(mpsc::RecvTimeoutError::Timeout) => continue,
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            };
             seconds[kind] += took;
             waiting.insert(number, result);
             while let Some(result) = waiting.remove(&told) {
-                keep(&search, &result)?;
+                if let Err(report) = keep(&search, &result) {
+                    limits.consultant.iter().for_each(|asked| asked.stop());
+                    return Err(report);
+                }
                 search.tell(result);
                 told += 1;
             }
             watch(&search, began.elapsed());
         }
+        limits.consultant.iter().for_each(|asked| asked.stop());
         drop(give);
         Ok(())
     })?;

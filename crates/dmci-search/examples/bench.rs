@@ -53,7 +53,7 @@ fn run(part: Part, sealed: Option<&[bool]>, seed: u64, evaluations: Option<u64>,
             let at = processor(began);
             let told = workshop.run(&work, &mut scorer);
             let kind = match work {
-                Work::Propose { .. } => 0,
+                Work::Propose { .. } | Work::Consult { .. } => 0,
                 Work::Score { .. } => 1,
                 Work::Validate { .. } => 2,
             };

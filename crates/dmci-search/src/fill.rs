@@ -48,7 +48,7 @@ impl Filler {
         let list: Vec<Candidate> = match proposer {
             Proposer::Enumeration => self.enumerated(number),
             Proposer::Random => (0..BATCH).map(|_| self.random(&seeds[stream.below(seeds.len())], stream)).collect(),
-            Proposer::Grammar | Proposer::Library => (0..BATCH)
+            Proposer::Grammar | Proposer::Library | Proposer::Model => (0..BATCH)
                 .map(|_| {
                     let pool = if parents.is_empty() { &seeds } else { parents };
                     let (a, b) = (&pool[stream.below(pool.len())], &pool[stream.below(pool.len())]);

@@ -21,6 +21,7 @@ pub mod mathml;
 pub mod normal;
 pub mod operation;
 pub mod problem;
+pub mod prompt;
 pub mod same;
 pub mod score;
 pub mod search;

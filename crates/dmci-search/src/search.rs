@@ -3,7 +3,7 @@
 
 use crate::archive::{Archive, Entry, better_front};
 use crate::candidate::Candidate;
-use crate::funnel::Stage;
+use crate::funnel::{Rejection, Stage};
 use crate::score::Score;
 use dmci_stats::random::Stream;
 use rustc_hash::FxHashMap;
@@ -22,11 +22,14 @@ pub enum Proposer {
     Grammar,
     /// Expressions by chance: a control.
     Random,
+    /// A language model, a program or a person, told what the search knows.
+    Model,
 }
 
 impl Proposer {
     /// All of them.
-    pub const ALL: [Proposer; 4] = [Proposer::Enumeration, Proposer::Library, Proposer::Grammar, Proposer::Random];
+    pub const ALL: [Proposer; 5] =
+        [Proposer::Enumeration, Proposer::Library, Proposer::Grammar, Proposer::Random, Proposer::Model];
 
     /// Its name in options and files.
     pub fn name(self) -> &'static str {
@@ -35,6 +38,7 @@ impl Proposer {
             Proposer::Library => "library",
             Proposer::Grammar => "grammar",
             Proposer::Random => "random",
+            Proposer::Model => "model",
         }
     }
 }
@@ -79,6 +83,15 @@ pub enum Work {
         /// The seed and the number of the stream.
         random: (u64, u64),
     },
+    /// Candidates are wanted from somebody who is slow and must be told what the search knows.
+    Consult {
+        /// For whom.
+        island: usize,
+        /// How often somebody was asked.
+        number: usize,
+        /// What the search knows.
+        known: Knowledge,
+    },
     /// Candidates are to be fitted.
     Score {
         /// For whom.
@@ -99,11 +112,24 @@ pub enum Work {
     },
 }
 
+/// What a search knows when it asks somebody.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Knowledge {
+    /// The best programs, the best first, and others that differ from them.
+    pub parents: Vec<Entry>,
+    /// The latest answers that were tried.
+    pub tried: Vec<Entry>,
+    /// The latest answers that were no candidates, and why.
+    pub rejects: Vec<(String, Rejection)>,
+}
+
 /// The result of a piece of work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Told {
     /// Candidates.
     Proposed(Vec<Candidate>),
+    /// Candidates of somebody who was asked, and texts that were none.
+    Consulted(Vec<Candidate>, Vec<(String, Rejection)>),
     /// A score for each candidate, or the stage at which it left the funnel.
     Scored(Vec<Result<Score, Stage>>),
     /// A score for each entry.
@@ -125,6 +151,7 @@ impl Told {
     pub fn kind(&self) -> &'static str {
         match self {
             Told::Proposed(_) => "proposed",
+            Told::Consulted(..) => "consulted",
             Told::Scored(_) => "scored",
             Told::Validated(_) => "validated",
         }
@@ -161,6 +188,8 @@ struct Island {
     improved: u64,
     best: f64,
     done: bool,
+    /// Whether it waits for somebody slow.
+    waits: bool,
 }
 
 /// A search.
@@ -182,6 +211,15 @@ pub struct Search {
     /// Steps that are left once nothing is left to explain.
     grace: Option<u64>,
     ended: bool,
+    /// Steps of all islands.
+    steps: u64,
+    /// Questions that were put and whose answers are told at a later step.
+    ahead: VecDeque<(u64, Work)>,
+    /// Questions in a row that had no answer.
+    silent: u32,
+    /// The latest answers that were tried, and texts that were none.
+    tried: VecDeque<Entry>,
+    rejects: VecDeque<(String, Rejection)>,
 }
 
 /// Steps between migrations.
@@ -192,6 +230,18 @@ const STAGNATION: u64 = 40;
 
 /// Parents of a proposal.
 const PARENTS: usize = 24;
+
+/// Steps of all islands between a question to somebody slow and its answer.
+const LAG: u64 = 16;
+
+/// Questions under way at most.
+const QUESTIONS: usize = 4;
+
+/// Questions in a row without an answer after which nobody is asked again.
+const SILENT: u32 = 3;
+
+/// Programs, earlier answers and rejects that somebody is shown.
+const SHOWN: usize = 6;
 
 /// Steps of all islands after there is nothing left to explain: for a simpler one.
 const GRACE: u64 = 12;
@@ -212,6 +262,11 @@ impl Search {
             evaluations: 0,
             grace: None,
             ended: false,
+            steps: 0,
+            ahead: VecDeque::new(),
+            silent: 0,
+            tried: VecDeque::new(),
+            rejects: VecDeque::new(),
             settings,
         };
         for island in 0..islands {
@@ -230,6 +285,11 @@ impl Search {
         let work = self.queue.pop_front()?;
         self.asked.push_back(work.clone());
         Some(work)
+    }
+
+    /// Questions whose answers will be asked for at a later step: whoever is slow may begin with them.
+    pub fn ahead(&self) -> impl Iterator<Item = &Work> {
+        self.ahead.iter().map(|(_, work)| work)
     }
 
     /// The work whose result is told next.
@@ -283,6 +343,23 @@ impl Search {
                 let candidates = self.new_ones(island, proposer, list);
                 self.queue.push_back(Work::Score { island, proposer, candidates });
             }
+            (Work::Consult { island, .. }, Told::Consulted(list, rejects)) => {
+                // Who has nothing to say several times in a row is not asked again.
+                self.silent = if list.is_empty() && rejects.is_empty() { self.silent + 1 } else { 0 };
+                if self.silent >= SILENT {
+                    self.exhausted.push(Proposer::Model);
+                }
+                let counts = self.counts.entry(Proposer::Model).or_default();
+                counts.proposed += rejects.len() as u64;
+                for (text, why) in rejects {
+                    *counts.rejected.entry(why.stage).or_default() += 1;
+                    self.rejects.push_back((text, why));
+                }
+                let least = self.rejects.len().saturating_sub(SHOWN);
+                self.rejects.drain(..least);
+                let candidates = self.new_ones(island, Proposer::Model, list);
+                self.queue.push_back(Work::Score { island, proposer: Proposer::Model, candidates });
+            }
             (Work::Score { island, proposer, candidates }, Told::Scored(list)) if list.len() == candidates.len() => {
                 self.scored(island, proposer, candidates, list);
             }
@@ -335,6 +412,11 @@ impl Search {
                     counts.screened += 1;
                     counts.work += score.work;
                     counts.converged += u64::from(score.converged);
+                    if proposer == Proposer::Model {
+                        self.tried.push_back(Entry { candidate: candidate.clone(), score: score.clone() });
+                        let least = self.tried.len().saturating_sub(SHOWN);
+                        self.tried.drain(..least);
+                    }
                     // No cheap score enters an archive or a population.
                     if score.rung > 0 {
                         let fitted = Candidate { values: score.values.clone(), ..candidate };
@@ -349,7 +431,7 @@ impl Search {
         entries.sort_by(|a, b| a.1.score.total_cmp(&b.1.score));
         entries.truncate(MOST_VALIDATED);
         if entries.is_empty() {
-            self.next_step(island);
+            self.after(island, proposer);
         } else {
             self.queue.push_back(Work::Validate { island, proposer, entries });
         }
@@ -374,7 +456,38 @@ impl Search {
             better_front(&mut self.front, &entry);
             counts.kept += u64::from(state.archive.take(entry));
         }
-        self.next_step(island);
+        self.after(island, proposer);
+    }
+
+    /// Whether answers are told at a later step: not if nobody else makes candidates meanwhile.
+    fn lags(&self) -> bool {
+        self.settings.proposers.iter().any(|(p, w)| *p != Proposer::Model && *w > 0.0 && !self.exhausted.contains(p))
+    }
+
+    /// After the work of a proposal: the next step, unless the island went on while somebody was asked.
+    fn after(&mut self, island: usize, proposer: Proposer) {
+        if proposer != Proposer::Model || self.islands[island].waits {
+            self.islands[island].waits = false;
+            self.next_step(island);
+        }
+    }
+
+    /// A question to somebody slow.
+    fn question(&mut self, island: usize) -> Work {
+        let asked = self.asked_of.entry(Proposer::Model).or_default();
+        let number = *asked;
+        *asked += 1;
+        let mut parents: Vec<Entry> = self.front.clone();
+        parents.sort_by(|a, b| a.score.score.total_cmp(&b.score.score));
+        parents.truncate(SHOWN / 2);
+        let others = self.islands[island].archive.best(SHOWN);
+        for entry in others {
+            if parents.len() < SHOWN && parents.iter().all(|p| p.candidate.hash != entry.candidate.hash) {
+                parents.push(entry);
+            }
+        }
+        let (tried, rejects) = (self.tried.iter().cloned().collect(), self.rejects.iter().cloned().collect());
+        Work::Consult { island, number, known: Knowledge { parents, tried, rejects } }
     }
 
     /// Begins the next step of an island, unless the budget is spent.
@@ -408,7 +521,24 @@ impl Search {
             state.archive = Archive::default();
             front.into_iter().for_each(|entry| state.archive.drift(entry));
         }
-        let Some(proposer) = self.choose(&mut stream) else {
+        self.steps += 1;
+        while let Some((_, work)) = self.ahead.pop_front_if(|(due, _)| *due <= self.steps) {
+            self.queue.push_back(work);
+        }
+        let mut chosen = self.choose(&mut stream);
+        if chosen == Some(Proposer::Model) {
+            if !self.lags() {
+                let work = self.question(island);
+                self.islands[island].waits = true;
+                return self.queue.push_back(work);
+            }
+            if self.ahead.len() < QUESTIONS {
+                let work = self.question(island);
+                self.ahead.push_back((self.steps + LAG, work));
+            }
+            chosen = self.choose_among(&mut stream, |p| p != Proposer::Model);
+        }
+        let Some(proposer) = chosen else {
             self.islands[island].done = true;
             return;
         };
@@ -422,9 +552,13 @@ impl Search {
 
     /// A proposer by its share and by what it has gained for its work, never quite without a chance.
     fn choose(&self, stream: &mut Stream) -> Option<Proposer> {
+        self.choose_among(stream, |_| true)
+    }
+
+    fn choose_among(&self, stream: &mut Stream, wanted: impl Fn(Proposer) -> bool) -> Option<Proposer> {
         let rate =
             |p: Proposer| self.counts.get(&p).map_or(1.0, |c| (c.kept as f64 + 1.0) / (c.screened as f64 + 20.0));
-        let usable = |(p, w): &(Proposer, f64)| *w > 0.0 && !self.exhausted.contains(p);
+        let usable = |(p, w): &(Proposer, f64)| *w > 0.0 && !self.exhausted.contains(p) && wanted(*p);
         let list: Vec<(Proposer, f64)> = self.settings.proposers.iter().copied().filter(usable).collect();
         // What has not been asked yet goes first, in order.
         if let Some((new, _)) = list.iter().find(|(p, _)| !self.asked_of.contains_key(p)) {

@@ -103,6 +103,8 @@ impl Workshop {
                 let mut stream = Stream::new(random.0, random.1);
                 Told::Proposed(self.propose(*proposer, *number, parents, &mut stream, scorer))
             }
+            // A workshop knows nobody to ask.
+            Work::Consult { .. } => Told::Consulted(Vec::new(), Vec::new()),
             Work::Score { candidates, .. } => {
                 let found = self.score(candidates, scorer).into_iter();
                 Told::Scored(found.map(|result| result.map_err(|rejection| rejection.stage)).collect())
@@ -183,7 +185,7 @@ impl Workshop {
             Proposer::Random => {
                 (0..BATCH).map(|_| grammar.random(2 + stream.below(self.size.min(16)), stream)).collect()
             }
-            Proposer::Grammar => (0..BATCH)
+            Proposer::Grammar | Proposer::Model => (0..BATCH)
                 .map(|i| match parents.len() {
                     0 => grammar.random(2 + stream.below(9), stream),
                     n => {

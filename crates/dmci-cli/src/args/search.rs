@@ -1,5 +1,6 @@
 //! The options of `search`, `score` and `same`.
 
+use super::model::ModelArgs;
 use crate::quantity;
 use clap::{Args as ClapArgs, Subcommand};
 use std::path::PathBuf;
@@ -15,6 +16,8 @@ Examples:
   dmci search problem.toml --time-limit 600
   dmci search --data rows.csv --target y --out run.dmci
   dmci search --resume run.dmci --time-limit 600
+  dmci search --data rows.csv --target y --model qwen3 --endpoint http://127.0.0.1:8080/v1 --money none
+  dmci search --data rows.csv --target y --model command:./ask.sh --discover
   dmci search show run.dmci
   dmci search export run.dmci best > best.scm
   dmci search report run.dmci --out report.html
@@ -45,6 +48,8 @@ pub struct Search {
     /// Proposers with commas between them, each with a share behind = [default: enumeration,library,grammar=3]
     #[arg(long, value_name = "NAMES")]
     pub proposer: Option<String>,
+    #[command(flatten)]
+    pub model: ModelArgs,
     /// Islands [default: 4]
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub islands: Option<u64>,

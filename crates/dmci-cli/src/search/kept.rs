@@ -1,6 +1,7 @@
 //! The journal of a search: the command line that began it, and every result in the order in which it was told.
 
 use super::begin;
+use crate::args::model::ModelArgs;
 use crate::args::{Args, Command};
 use clap::Parser;
 use dmci::{Diagnostic, ErrorCode, Report};
@@ -51,8 +52,8 @@ impl Kept {
         Ok(Kept { journal: Journal::read(path).map_err(failed)?, name: path.display().to_string() })
     }
 
-    /// The search as far as it had come.
-    pub fn replay(&mut self) -> Result<Begun, Report> {
+    /// The search as far as it had come, and whom it asks.
+    pub fn replay(&mut self) -> Result<(Begun, ModelArgs), Report> {
         let damaged = |why: &str| wrong(format!("{} cannot be resumed: {why}", self.name), "begin a new run");
         let setting = |key: &str| self.journal.setting(key).map_err(failed);
         let words: Option<Vec<String>> = setting("arguments")?.and_then(|text| serde_json::from_str(&text).ok());
@@ -85,7 +86,7 @@ impl Kept {
             }
         }
         begun.pending = pending;
-        Ok(begun)
+        Ok((begun, args.model))
     }
 
     /// Writes the next result.

@@ -1,5 +1,6 @@
 //! The journal of a search, where dmci was built without SQLite: there is none.
 
+use crate::args::model::ModelArgs;
 use dmci::{Diagnostic, ErrorCode, Report};
 use dmci_driver::Begun;
 use dmci_search::search::{Search, Told};
@@ -31,7 +32,7 @@ impl Kept {
     }
 
     /// Never happens.
-    pub fn replay(&mut self) -> Result<Begun, Report> {
+    pub fn replay(&mut self) -> Result<(Begun, ModelArgs), Report> {
         match *self {}
     }
 
