@@ -206,7 +206,7 @@ impl Path {
     fn has_tape(&self, want: Want) -> bool {
         let cell = &self.tapes[want as usize];
         if cell.get().is_none() {
-            let tape = self.make_tape(want);
+            let tape = self.make_tape(want, self.passes);
             if dmci_limits::rang() {
                 return false;
             }
