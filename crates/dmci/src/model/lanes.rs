@@ -486,7 +486,7 @@ impl<'a, N: Number> Call<'a, N> {
 
     /// Fails the lane that a path was recorded for if it is among those that have left this path: no other path is its own.
     fn fail_if_left(&mut self, lane: usize, left: &mut Vec<(u32, usize)>) {
-        let Some(i) = left.iter().position(|l| l.1 == lane) else { return };
+        let Some(i) = left.iter().position(|l| l.1 == lane && l.0 != CUT) else { return };
         let error = Diagnostic::error(ErrorCode::E9901, "a lane does not stay on the path that was recorded for it");
         self.fail(lane, error.into());
         left.swap_remove(i);
@@ -544,6 +544,7 @@ impl<'a, N: Number> Call<'a, N> {
                         let mut left = std::mem::take(&mut self.batch.work.left);
                         self.fail_if_left(lane, &mut left);
                         self.batch.work.left = left;
+                        self.cut_left();
                         lanes.pop();
                     }
                 }
