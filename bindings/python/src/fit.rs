@@ -4,7 +4,10 @@ use crate::data::{bindings, to_datum};
 use crate::errors::{of_report, spelled};
 use dmci::ErrorCode;
 use dmci::{Bindings, Cancel, Column, Datum, Diagnostic, Program, Report};
-use dmci_fit::{Fit, FitOptions, FitRecord, FitRequest, FormulaProgram, FormulaSettings, Inputs, Problem, Progress, Table, TableColumn};
+use dmci_fit::{
+    Fit, FitOptions, FitRecord, FitRequest, FormulaProgram, FormulaSettings, Inputs, Problem, Progress, Table,
+    TableColumn,
+};
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
