@@ -62,7 +62,7 @@ fn families_are_compared() {
     write("turned.scm", "(params (a free 1.0) (c free 1.0)) (* c (+ n a))");
     let same = |a: &str, b: &str| dmci(&["same", a, b, "--data", "rows.csv"], "", space.path());
     let found = same("line.scm", "turned.scm");
-    assert_eq!((found.code, found.stdout.lines().next()), (0, Some("same")), "{}", found.stdout);
+    assert!(found.code == 0 && found.stdout.starts_with("same"), "{}", found.stdout);
     let found = same("line.scm", "power.scm");
     assert_eq!(found.code, 1);
     assert!(found.stdout.starts_with("line.scm within power.scm"), "{}", found.stdout);
