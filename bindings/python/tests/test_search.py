@@ -24,8 +24,6 @@ def test_a_law_is_found():
     assert found.best.sealed_rmse < 1e-6 and found.best.nodes <= 15
     assert [f.nodes for f in found.front] == sorted(f.nodes for f in found.front)
     np.testing.assert_allclose(found.predict({"x": [1.0], "z": [2.0]}), [4.0], rtol=1e-6)
-    # Numbers that are nearly whole have become exact.
-    assert all(abs(v - 0.5) < 1e-6 or abs(v - 3.0) < 1e-6 for v in found.best.params.values()), found.best
     assert found.verdict in found.summary() and not found.interrupted
     assert json.loads(found.to_json())["schema"] == "dmci-search-1"
     assert "<table>" in found._repr_html_() and "found" in repr(found)
