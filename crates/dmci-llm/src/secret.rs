@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A key. It has no way out but [`Secret::header`]; `Debug` and `Display` show stars.
+/// A key. It has no way out but the header of a request; `Debug` and `Display` show stars.
 #[derive(Clone, Default)]
 pub struct Secret(String);
 
