@@ -3,9 +3,14 @@
 import json
 import os
 import random
+import signal
 from pathlib import Path
 
 import pytest
+
+# A shell that starts the tests in the background has interrupts ignored, and tests of Ctrl-C would wait for ever.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[3]
 SHARED = Path(os.environ.get("DMCI_SHARED", ROOT.parent / "shared"))
