@@ -111,7 +111,7 @@ pub struct Given {
     pub table: Table,
     /// The text of a fit to start from, with the name of its file.
     pub start_from: Option<(String, String)>,
-    /// Values for names that are no JSON: arrays, for example.
+    /// Values for names that JSON cannot hold, such as arrays.
     pub bindings: Bindings,
 }
 
@@ -137,7 +137,7 @@ pub fn problem(
     Ok((request.problem(inputs)?, options, cancel))
 }
 
-/// A fit of data in memory. Settings are a request in JSON, `starts` values that are no JSON. The callback is asked
+/// A fit of data in memory. Settings are a request in JSON, `starts` what JSON cannot hold. The callback is asked
 /// after every round with where the fit is; if it gives true, the fit stops.
 #[pyfunction]
 #[pyo3(signature = (program, columns, settings, starts, *, data_name="the data", evaluator=None, start_from=None, callback=None))]
