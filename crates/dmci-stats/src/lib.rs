@@ -5,7 +5,9 @@
 pub mod bounded;
 pub mod diagnosis;
 pub mod distribution;
+pub mod lanczos;
 pub mod linear;
 pub mod random;
 pub mod residuals;
 pub mod sobol;
+pub mod spectrum;
