@@ -1,7 +1,7 @@
 //! Tables: named columns of equal length, read from CSV.
 
 use crate::hash::Hash;
-use crate::{netcdf, npy};
+use crate::{dialect, netcdf, npy};
 use dmci::ErrorCode;
 use dmci::{Column, Datum, Diagnostic, Report};
 use std::io::Read;
@@ -32,20 +32,14 @@ pub struct TableColumn {
 }
 
 /// How a text becomes a table.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Format {
-    /// What stands between fields.
-    pub delimiter: u8,
+    /// What stands between fields; without, it is found.
+    pub delimiter: Option<u8>,
     /// Fields that mean that there is no value; none are missing unless they are declared.
     pub missing: Vec<String>,
     /// The columns that matter: what others do not have is missing, undeclared. Without, all of them.
     pub columns: Option<Vec<String>>,
-}
-
-impl Default for Format {
-    fn default() -> Self {
-        Format { delimiter: b',', missing: Vec::new(), columns: None }
-    }
 }
 
 impl Table {
@@ -55,7 +49,8 @@ impl Table {
     }
 
     /// Reads a table by the end of its file's name: `.npy` and `.npz` of NumPy, `.nc` and `.cdf` of NetCDF, `.tsv` and
-    /// `.tab` with tabs between fields, everything else with commas. What a NetCDF file says is missing is missing.
+    /// `.tab` with tabs between fields, everything else with what is found between them: commas, semicolons, tabs or
+    /// blanks. `.gz` behind that means that it is packed. What a NetCDF file says is missing is missing.
     pub fn from_bytes(name: &str, bytes: &[u8], missing: &[String]) -> Result<Table, Report> {
         Table::from_bytes_of(name, bytes, missing, None)
     }
@@ -67,8 +62,17 @@ impl Table {
         missing: &[String],
         columns: Option<&[String]>,
     ) -> Result<Table, Report> {
-        let end = name.rsplit_once('.').map_or(String::new(), |(_, end)| end.to_ascii_lowercase());
-        let delimiter = if matches!(end.as_str(), "tsv" | "tab") { b'\t' } else { b',' };
+        let ending = |name: &str| name.rsplit_once('.').map_or(String::new(), |(_, end)| end.to_ascii_lowercase());
+        let mut end = ending(name);
+        let unpacked;
+        let mut bytes = bytes;
+        if end == "gz" {
+            unpacked = dialect::gunzip(name, bytes)?;
+            bytes = &unpacked;
+            end = ending(&name[..name.len() - ".gz".len()]);
+        }
+        dialect::refuse(name, &end)?;
+        let delimiter = matches!(end.as_str(), "tsv" | "tab").then_some(b'\t');
         let mut table = match end.as_str() {
             "npy" => npy::from_npy(name, bytes)?,
             "npz" => npy::from_npz(name, bytes)?,
@@ -91,7 +95,8 @@ impl Table {
         };
         let mut bytes = Vec::new();
         input.read_to_end(&mut bytes).map_err(|e| wrong(format!("it cannot be read: {e}"), "check the file"))?;
-        match misquoted(&bytes, format.delimiter) {
+        let dialect::Plain { text: bytes, delimiter } = dialect::plain(&bytes, format.delimiter);
+        match misquoted(&bytes, delimiter) {
             Some((row, Quoting::Unclosed)) => {
                 let message = format!("a quoted field is never closed, in {}", place(row));
                 return Err(wrong(message, "close it with a \", or remove the \" that opens it"));
@@ -102,17 +107,8 @@ impl Table {
             }
             None => {}
         }
-        let mut reader =
-            csv::ReaderBuilder::new().trim(csv::Trim::All).delimiter(format.delimiter).from_reader(&bytes[..]);
+        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).delimiter(delimiter).from_reader(&bytes[..]);
         let headers = reader.headers().map_err(|e| wrong(explain(&e, 0), UTF8_HELP))?.clone();
-        if let (1, Some(only)) = (headers.len(), headers.get(0)) {
-            for (separator, name) in [(';', "semicolons"), ('\t', "tabs")] {
-                if only.contains(separator) {
-                    let message = format!("the header line has {name} between its fields, expected commas");
-                    return Err(wrong(message, "write commas; or write tabs, and name the file .tsv"));
-                }
-            }
-        }
         for (i, header) in headers.iter().enumerate() {
             if !header.is_empty() && headers.iter().take(i).any(|other| other == header) {
                 return Err(wrong(format!("two columns are called {header}"), "give each column a name of its own"));
@@ -132,6 +128,9 @@ impl Table {
         }
         if rows == 0 {
             return Err(wrong("it has no rows".into(), "add rows below the header line"));
+        }
+        if delimiter != b',' {
+            dialect::decimal_points(&mut fields);
         }
         let mut columns = Vec::new();
         for (header, fields) in headers.iter().zip(fields) {
@@ -401,7 +400,6 @@ mod tests {
         assert_eq!(message(b"a,b\n1,2\n3\n"), "t.csv: row 2 has 1 field, expected 2");
         assert_eq!(message(b"a,b\n1,2\n3,\n"), "t.csv: row 2 has nothing in column b");
         assert_eq!(message(b"a,a\n1,2\n"), "t.csv: two columns are called a");
-        assert_eq!(message(b"a;b\n1;2\n"), "t.csv: the header line has semicolons between its fields, expected commas");
         assert_eq!(message(b"a,b\n1,\xff\n"), "t.csv: row 1 is not text in UTF-8");
     }
 }

@@ -3,9 +3,11 @@
 //! **Invariant:** nothing here opens a file or knows what a column will be used for.
 
 pub mod data;
+mod dialect;
 pub mod hash;
 mod netcdf;
 mod npy;
+pub mod sha256;
 mod split;
 
 pub use data::{Format, Table, TableColumn, reals, select};
