@@ -89,6 +89,9 @@ impl Recording {
 /// Plain arithmetic on two values.
 type Plain = fn(&mut Heap, Value, Value) -> Result<Value, Error>;
 
+/// Words that a node of a tape takes, with the room that its lists keep for more.
+const WORDS_OF_NODE: usize = 8;
+
 /// Nodes that most programs need, at least.
 const USUAL_NODES: usize = 64;
 
@@ -98,8 +101,14 @@ impl World {
         self.recording.as_ref().map_or(0, |r| r.time)
     }
 
+    /// Operations that a tape may have: so many, and no more than the memory of the run holds.
+    pub(crate) fn longest_tape(&self, limit: usize) -> usize {
+        limit.min(self.heap.max_words() / WORDS_OF_NODE)
+    }
+
     /// Starts recording; the tape is kept to the end of the run.
     pub fn start_recording(&mut self, limit: usize) {
+        let limit = self.longest_tape(limit);
         let mut recorder = if self.numerics.single { Recorder::single() } else { Recorder::new() };
         recorder.reserve(USUAL_NODES);
         self.recording = Some(Box::new(Recording { wanted: true, limit, recorder, ..Recording::default() }));
@@ -217,7 +226,7 @@ impl World {
                 ErrorCode::E0410,
                 format!("the recorded path has more than {limit} operations"),
             )
-            .help("record a shorter run"));
+            .help("record a shorter run, or raise the limit with ‹heap›"));
         }
         Ok(&mut recording.recorder)
     }

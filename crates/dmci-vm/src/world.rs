@@ -76,7 +76,7 @@ impl World {
 
     /// The error of a primitive that stopped because the alarm rang.
     #[cold]
-    pub(crate) fn stopped(&self) -> Error {
+    pub fn stopped(&self) -> Error {
         if self.heap.alarm.is_cancelled() {
             return Diagnostic::error(ErrorCode::E0409, "the run was cancelled");
         }
@@ -105,14 +105,19 @@ impl World {
 
     /// Text of a value as `write` prints it.
     pub fn written(&self, v: Value) -> String {
-        let names = |v| self.procedure_name(v);
-        printer::print(&self.heap, v, printer::Style { names: &names, ..printer::Style::WRITE })
+        self.printed(v, printer::Style::WRITE)
     }
 
     /// Text of a value as `display` prints it.
     pub fn display(&self, v: Value) -> String {
+        self.printed(v, printer::Style::DISPLAY)
+    }
+
+    /// It ends somewhere if the alarm rings.
+    fn printed(&self, v: Value, style: printer::Style) -> String {
         let names = |v| self.procedure_name(v);
-        printer::print(&self.heap, v, printer::Style { names: &names, ..printer::Style::DISPLAY })
+        let stop = || self.heap.alarm.rings();
+        printer::print(&self.heap, v, printer::Style { names: &names, stop: &stop, ..style })
     }
 }
 

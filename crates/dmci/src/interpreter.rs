@@ -71,6 +71,8 @@ pub struct Outcome {
     pub value: Datum,
     /// The value as `write` prints it; several values on a line each.
     pub text: String,
+    /// Whether the text is too long and ends somewhere; the value is whole.
+    pub cut: bool,
     /// What the program printed.
     pub output: String,
 }
@@ -199,8 +201,9 @@ impl Interpreter {
         work: impl FnOnce(&mut Vm) -> Result<Value, Vec<Diagnostic>>,
     ) -> Result<Outcome, Report> {
         let mut vm = self.machine(options)?;
-        let outcome = match work(&mut vm) {
-            Ok(value) => Ok(outcome(&vm, vm.world.fit(value))),
+        let worked = work(&mut vm).and_then(|value| outcome(&vm, vm.world.fit(value)).map_err(|e| vec![*e]));
+        let outcome = match worked {
+            Ok(outcome) => Ok(outcome),
             Err(mut diagnostics) => {
                 suggest::add_help(&vm, program, &mut diagnostics);
                 let sources = vm.world.heap.sources.clone();
@@ -235,14 +238,20 @@ fn configure(vm: &mut Vm, options: &RunOptions) -> Result<(), Report> {
     Ok(())
 }
 
-pub(crate) fn outcome(vm: &Vm, value: Value) -> Outcome {
+/// What a run gave; an error if its time is over before its value is printed.
+pub(crate) fn outcome(vm: &Vm, value: Value) -> Result<Outcome, Error> {
     let world = &vm.world;
     let show = |v| world.show(v);
     let text = match world.heap.as_kind(value, Kind::Values) {
         Some(r) => world.heap.fields(r).map(|v| world.written(v)).collect::<Vec<_>>().join("\n"),
         None => world.written(value),
     };
-    Outcome { value: Datum::from_value(&world.heap, value, &show), text, output: world.output.text.clone() }
+    let datum = Datum::from_value(&world.heap, value, &show);
+    if world.heap.alarm.rang() {
+        return Err(world.stopped());
+    }
+    let cut = text.len() > dmci_syntax::printer::Style::WRITE.limit;
+    Ok(Outcome { value: datum, text, cut, output: world.output.text.clone() })
 }
 
 fn start(vm: &mut Vm, program: &Program, options: &RunOptions) -> Result<Value, Vec<Diagnostic>> {

@@ -76,8 +76,9 @@ impl Session {
         self.entries += 1;
         let program = Program::named(&format!("<entry {}>", self.entries), text);
         self.make_ready();
-        match self.start(&program) {
-            Ok(value) => Ok(interpreter::outcome(&self.vm, value)),
+        let value = self.start(&program);
+        match value.and_then(|value| interpreter::outcome(&self.vm, value).map_err(|e| vec![*e])) {
+            Ok(outcome) => Ok(outcome),
             Err(mut diagnostics) => {
                 suggest::add_help(&self.vm, &program, &mut diagnostics);
                 let world = &self.vm.world;

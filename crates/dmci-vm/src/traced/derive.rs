@@ -19,10 +19,10 @@ const LIMIT: usize = 20_000_000;
 /// The rows of this file.
 pub const PRIMITIVES: &[Primitive] = &[
     fixed("%derive-begin", 0, |w, _| {
-        let single = w.numerics.single;
+        let (single, limit) = (w.numerics.single, w.longest_tape(LIMIT));
         let recording = w.recording.get_or_insert_with(|| {
             let recorder = if single { Recorder::single() } else { Recorder::new() };
-            Box::new(Recording { limit: LIMIT, recorder, ..Recording::default() })
+            Box::new(Recording { limit, recorder, ..Recording::default() })
         });
         recording.depth += 1;
         Ok(Value::fixnum(recording.recorder.len() as i64))

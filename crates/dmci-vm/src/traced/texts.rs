@@ -67,7 +67,7 @@ impl World {
     /// is longer than that if it was cut off.
     pub(crate) fn text_with_numbers(&self, v: Value, style: Style, room: usize) -> (String, Shown) {
         let names = |v| self.procedure_name(v);
-        let stop = || self.cancel.is_cancelled();
+        let stop = || self.heap.alarm.rings();
         let shown = RefCell::new(Shown::new());
         let traced = |v, at| shown.borrow_mut().push((v, at));
         let Style { write, sharing, .. } = style;
@@ -78,6 +78,9 @@ impl World {
     /// A text that the program goes on with: the numbers in it are pinned.
     pub fn text_of(&mut self, v: Value, style: Style, room: usize) -> Result<String, Error> {
         let (text, shown) = self.text_with_numbers(v, style, room);
+        if self.heap.alarm.rang() {
+            return Err(self.stopped());
+        }
         if text.len() > room {
             return Err(Diagnostic::error(
                 ErrorCode::E0404,
