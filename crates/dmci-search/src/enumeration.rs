@@ -37,6 +37,8 @@ pub enum Outer {
     Square,
     /// `log`.
     Log,
+    /// 1 divided by its root.
+    InverseSqrt,
 }
 
 impl Outer {
@@ -46,7 +48,7 @@ impl Outer {
             Outer::Itself => None,
             Outer::Exp => Some(Operation::Exp),
             Outer::Inverse => Some(Operation::Div),
-            Outer::Sqrt => Some(Operation::Sqrt),
+            Outer::Sqrt | Outer::InverseSqrt => Some(Operation::Sqrt),
             Outer::Square => Some(Operation::Mul),
             Outer::Log => Some(Operation::Log),
         }
@@ -61,6 +63,7 @@ impl Outer {
             Outer::Sqrt if y >= 0.0 => y * y,
             Outer::Square if y > 0.0 => dmci_ops::real::sqrt(y),
             Outer::Log => dmci_ops::real::exp(y),
+            Outer::InverseSqrt if y > 0.0 => 1.0 / (y * y),
             _ => f64::NAN,
         };
         let list: Vec<f64> = target.iter().map(|y| of(*y)).collect();
@@ -76,6 +79,10 @@ impl Outer {
             Outer::Sqrt => Expr::apply(Operation::Sqrt, &[inner]),
             Outer::Square => Expr::apply(Operation::Square, &[inner]),
             Outer::Log => Expr::apply(Operation::Log, &[inner]),
+            Outer::InverseSqrt => {
+                let root = Expr::apply(Operation::Sqrt, &[inner]);
+                Expr::apply(Operation::Div, &[&Expr::leaf(Node::Int(1)), &root])
+            }
         }
     }
 }

@@ -48,6 +48,8 @@ impl Filler {
         let list: Vec<Candidate> = match proposer {
             Proposer::Enumeration => self.enumerated(number),
             Proposer::Random => (0..BATCH).map(|_| self.random(&seeds[stream.below(seeds.len())], stream)).collect(),
+            // The contents of a hole have no columns of their own.
+            Proposer::Decomposition => Vec::new(),
             Proposer::Grammar | Proposer::Library | Proposer::Model => (0..BATCH)
                 .map(|_| {
                     let pool = if parents.is_empty() { &seeds } else { parents };

@@ -118,16 +118,17 @@ pub fn judge(
     let signed = scorer.general.is_some();
     let compare =
         |other: &Judged, number: u64| compare(&best, other, signed, choices, &mut Stream::new(seed, 0x3a1 + number));
-    let mut against: Vec<Against> = Vec::new();
-    for (i, other) in base.iter().enumerate() {
-        if other.entry.candidate.hash != best.entry.candidate.hash {
-            against.push(compare(other, i as u64));
-        }
-    }
+    let hash = |judged: &Judged| judged.entry.candidate.hash;
+    let rivals: Vec<&Judged> = base.iter().filter(|b| hash(b) != hash(&best)).collect();
+    // A baseline that is on the front, too, is compared once.
+    let is_baseline = |o: &Judged| base.iter().any(|b| hash(b) == hash(o));
+    let is_simpler = |o: &Judged| o.entry.score.nodes < best.entry.score.nodes;
+    let simpler: Vec<&Judged> = all.iter().filter(|o| is_simpler(o) && !is_baseline(o)).collect();
+    // One family of comparisons: each is corrected for all of them.
+    let mut against: Vec<Against> =
+        rivals.iter().chain(&simpler).enumerate().map(|(i, other)| compare(other, i as u64)).collect();
     holm(&mut against);
-    let simpler: Vec<&Judged> = all.iter().filter(|o| o.entry.score.nodes < best.entry.score.nodes).collect();
-    let mut others: Vec<Against> = simpler.iter().enumerate().map(|(i, o)| compare(o, 1000 + i as u64)).collect();
-    holm(&mut others);
+    let others = against.split_off(rivals.len());
     let not_distinguishable: Vec<String> = others
         .iter()
         .zip(&simpler)

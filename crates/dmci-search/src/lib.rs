@@ -5,7 +5,9 @@
 
 pub mod archive;
 pub mod candidate;
+pub mod columns;
 pub mod data;
+pub mod decomposition;
 pub mod dictionary;
 pub mod enumeration;
 pub mod expr;
@@ -18,6 +20,7 @@ pub mod judge;
 pub mod least_squares;
 pub mod lower;
 pub mod mathml;
+pub mod monomial;
 pub mod normal;
 pub mod operation;
 pub mod problem;

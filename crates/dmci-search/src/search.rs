@@ -24,12 +24,20 @@ pub enum Proposer {
     Random,
     /// A language model, a program or a person, told what the search knows.
     Model,
+    /// Products of powers and simple factors, and sums of monomials, by regression.
+    Decomposition,
 }
 
 impl Proposer {
     /// All of them.
-    pub const ALL: [Proposer; 5] =
-        [Proposer::Enumeration, Proposer::Library, Proposer::Grammar, Proposer::Random, Proposer::Model];
+    pub const ALL: [Proposer; 6] = [
+        Proposer::Enumeration,
+        Proposer::Library,
+        Proposer::Grammar,
+        Proposer::Random,
+        Proposer::Model,
+        Proposer::Decomposition,
+    ];
 
     /// Its name in options and files.
     pub fn name(self) -> &'static str {
@@ -39,6 +47,7 @@ impl Proposer {
             Proposer::Grammar => "grammar",
             Proposer::Random => "random",
             Proposer::Model => "model",
+            Proposer::Decomposition => "decomposition",
         }
     }
 }
@@ -62,7 +71,12 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        let proposers = vec![(Proposer::Enumeration, 1.0), (Proposer::Library, 1.0), (Proposer::Grammar, 3.0)];
+        let proposers = vec![
+            (Proposer::Enumeration, 1.0),
+            (Proposer::Decomposition, 1.0),
+            (Proposer::Library, 1.0),
+            (Proposer::Grammar, 3.0),
+        ];
         Settings { seed: 0, islands: 4, proposers, evaluations: None, exact_at: 0.0, evolve: true }
     }
 }
@@ -337,7 +351,7 @@ impl Search {
         let Some(work) = self.asked.pop_front() else { return false };
         match (work, told) {
             (Work::Propose { island, proposer, .. }, Told::Proposed(list)) => {
-                if list.is_empty() && proposer == Proposer::Enumeration {
+                if list.is_empty() && matches!(proposer, Proposer::Enumeration | Proposer::Decomposition) {
                     self.exhausted.push(proposer);
                 }
                 let candidates = self.new_ones(island, proposer, list);

@@ -2,6 +2,7 @@
 
 use crate::candidate::Candidate;
 use crate::data::Data;
+use crate::decomposition::Decomposition;
 use crate::enumeration::Enumeration;
 use crate::expr::{Expr, Node};
 use crate::fill::Filler;
@@ -12,7 +13,7 @@ use crate::operation::{Operation, Operations};
 use crate::score::{Prepared, Score, Scorer};
 use crate::search::{Proposer, Told, Work};
 use dmci_stats::random::Stream;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 /// What all workers of a search share.
 #[derive(Debug)]
@@ -24,6 +25,7 @@ pub struct Workshop {
     /// The largest complexity.
     pub size: usize,
     enumeration: Mutex<Enumeration>,
+    decomposition: OnceLock<Decomposition>,
     filler: Option<Filler>,
 }
 
@@ -41,7 +43,7 @@ impl Workshop {
     /// A workshop over some rows.
     pub fn new(data: Data, operations: Operations, size: usize) -> Workshop {
         let enumeration = Mutex::new(Enumeration::new(&data.few, &operations));
-        Workshop { data, operations, size, enumeration, filler: None }
+        Workshop { data, operations, size, enumeration, decomposition: OnceLock::new(), filler: None }
     }
 
     /// A workshop whose candidates are seeds with other contents of their holes.
@@ -181,6 +183,10 @@ impl Workshop {
         let grammar = Grammar { operations: &self.operations, inputs: self.data.inputs.len(), size: self.size };
         let mut list = match proposer {
             Proposer::Enumeration => self.enumeration().batch(number).unwrap_or_default(),
+            Proposer::Decomposition => {
+                let made = || Decomposition::new(&self.data.few, &self.operations);
+                self.decomposition.get_or_init(made).batch(number)
+            }
             Proposer::Library => self.library(parents, stream, scorer),
             Proposer::Random => {
                 (0..BATCH).map(|_| grammar.random(2 + stream.below(self.size.min(16)), stream)).collect()

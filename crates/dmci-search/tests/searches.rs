@@ -1,6 +1,8 @@
 //! Whole searches: laws that are found again, noise that is left alone, and the same moves on any number of threads.
 
+use dmci_search::archive::Entry;
 use dmci_search::data::{Data, FLOOR, Folds, Part};
+use dmci_search::funnel::{Contract, read};
 use dmci_search::judge::{Finding, Judgement, baselines, judge};
 use dmci_search::operation::Operations;
 use dmci_search::search::{Counts, Search, Settings, Told, Work};
@@ -150,4 +152,32 @@ fn a_search_that_is_told_the_same_makes_the_same_moves() {
     }
     assert!(again.is_done());
     assert_eq!(again.front(), first.front());
+}
+
+/// A front that holds a baseline's own form: the form is compared once, and all comparisons are one family.
+#[test]
+fn a_baseline_on_the_front_is_compared_once() {
+    let law = |x: &[f64], s: &mut Stream| 2.0 * x[0] * x[0] + 1.0 / x[0] + 0.01 * s.normal();
+    let workshop = workshop(part(80, 1, (0.3, 2.0), 5, law), 5);
+    let mut scorer = workshop.scorer();
+    let mut front = Vec::new();
+    for text in
+        ["(params (a free 1)) a", "(params (a free 1)) (* a x1 x1)", "(params (a free 1)) (+ (* a x1 x1) (/ 1 x1))"]
+    {
+        let contract = Contract { inputs: &workshop.data.inputs, operations: &workshop.operations, size: 30 };
+        let candidate = read(text, &contract).expect("a candidate");
+        let score = scorer.converge(&candidate, 4).expect("a fit");
+        front.push(Entry { score: scorer.validate(&candidate, &score), candidate });
+    }
+    let judgement = judge(&mut scorer, &front, &[], 3, 5).expect("there is a judgement");
+    assert_eq!(judgement.finding, Finding::Found, "{}", judgement.text);
+    // Constant, linear and the square: three comparisons, of which each is as clear as 4,999 draws can say.
+    let least = judgement.against.iter().map(|a| a.p).fold(f64::INFINITY, f64::min);
+    assert!((least - 3.0 / 5000.0).abs() < 1e-12, "{:?}", judgement.against);
+    // Nothing is clear after so many choices without sealed rows: only the square is said to be as good.
+    let open = Data::new(vec!["x1".into()], "y", part(25, 1, (0.3, 2.0), 5, law), None, Folds::Random(5), 5);
+    let open = Workshop::new(open, Operations::default(), 30);
+    let judgement = judge(&mut open.scorer(), &front, &[], 1_000_000, 5).expect("there is a judgement");
+    assert_eq!(judgement.not_distinguishable.len(), 1, "{:?}", judgement.not_distinguishable);
+    assert!(judgement.not_distinguishable[0].contains("square"), "{:?}", judgement.not_distinguishable);
 }

@@ -1,5 +1,7 @@
 //! Measures searches on one core: `bench speed [SECONDS]`, `bench nguyen [SEEDS]`, `bench noise [TABLES HYPOTHESES]`,
-//! `bench lines [TABLES HYPOTHESES]`. `bench/search/run.sh` runs all of them. Ends with 1 below the bar of what it runs.
+//! `bench lines [TABLES HYPOTHESES]`, `bench feynman [SECONDS LAWS]`. `bench/search/run.sh` and `bench/search/feynman/run.sh` run them. Ends with 1 below the bar of what it runs.
+
+mod feynman;
 
 use dmci_search::data::{Data, FLOOR, Folds, Part};
 use dmci_search::judge::{Finding, Judgement, baselines, judge};
@@ -38,11 +40,23 @@ struct Ran {
 }
 
 fn run(part: Part, sealed: Option<&[bool]>, seed: u64, evaluations: Option<u64>, limit: Duration) -> Ran {
+    let names: Vec<String> = (0..part.columns.len()).map(|i| format!("x{}", i + 1)).collect();
+    run_table(part, &names, Operations::default(), sealed, seed, evaluations, limit)
+}
+
+fn run_table(
+    part: Part,
+    names: &[String],
+    operations: Operations,
+    sealed: Option<&[bool]>,
+    seed: u64,
+    evaluations: Option<u64>,
+    limit: Duration,
+) -> Ran {
     let began = Instant::now();
     let first = processor(began);
-    let names: Vec<String> = (0..part.columns.len()).map(|i| format!("x{}", i + 1)).collect();
-    let data = Data::new(names, "y", part, sealed, Folds::Random(5), seed);
-    let workshop = Workshop::new(data, Operations::default(), 30);
+    let data = Data::new(names.to_vec(), "y", part, sealed, Folds::Random(5), seed);
+    let workshop = Workshop::new(data, operations, 30);
     let settings = Settings { seed, evaluations, exact_at: FLOOR * workshop.data.variance, ..Settings::default() };
     let seeds = baselines(workshop.data.inputs.len(), &workshop.operations).into_iter().map(|b| b.1).collect();
     let mut search = Search::new(settings, seeds);
@@ -195,8 +209,12 @@ fn main() -> std::process::ExitCode {
         Some("nguyen") => nguyen(number(2, 5.0) as u64),
         Some("noise") => noise(number(2, 100.0) as u64, number(3, 4000.0) as u64),
         Some("lines") => lines(number(2, 100.0) as u64, number(3, 4000.0) as u64),
+        Some("feynman") => feynman::feynman(number(2, 60.0), words.get(3).map_or("", String::as_str)),
+        Some("feynman-tables") => feynman::tables(words.get(2).map_or("tables", String::as_str)),
+        Some("feynman-answers") => feynman::answers(words.get(2).map_or("answers.txt", String::as_str)),
         _ => {
             println!("bench speed [SECONDS] | nguyen [SEEDS] | noise [TABLES HYPOTHESES] | lines [TABLES HYPOTHESES]");
+            println!("bench feynman [SECONDS LAWS] | feynman-tables FOLDER | feynman-answers FILE");
             false
         }
     };
