@@ -325,6 +325,14 @@ pub fn constant_input(
     let is_given = |name: &String| run.bindings.iter().any(|(n, _)| n == name) || names.schema.find(name).is_some();
     let is_column = |name: &String| !is_given(name) && !targets.contains(name);
     if names.unbound.as_ref().is_none_or(|unbound| unbound.iter().any(is_column)) {
+        // A slip in the only name of a column.
+        let columns = || table.columns.iter().map(|c| c.name.as_str()).filter(|c| !targets.iter().any(|t| t == c));
+        let slips = names.unbound.iter().flatten().filter(|name| is_column(name));
+        if let Some((name, near)) = slips.filter_map(|name| Some((name, dmci::nearest(name, columns())?))).next() {
+            let message = format!("{name} is neither a parameter nor a column of {}", table.name);
+            let help = format!("did you mean the column {near}?");
+            return Err(Report::from(Diagnostic::error(ErrorCode::E0703, message).help(help)));
+        }
         some_read(table, &[])?;
     }
     let is_free = |name: &String| !names.mentioned.contains(name) && !is_given(name);
@@ -468,6 +476,10 @@ pub fn check_program<'a>(
         return Ok(());
     }
     let mut report = Interpreter::shared().check(program, &options);
+    let near = |name: &str| {
+        let columns = table.columns.iter().map(|c| c.name.as_str()).filter(|c| !targets.iter().any(|t| t == c));
+        dmci::nearest(name, columns).map(|column| format!("did you mean the column {column}?"))
+    };
     for diagnostic in report.diagnostics.iter_mut().filter(|d| d.code == ErrorCode::E0301) {
         let name = diagnostic.span().map(|span| report.sources.slice(span)).unwrap_or_default();
         let suggested = diagnostic.help.as_ref().is_some_and(|help| help.starts_with("did you mean"));
@@ -478,6 +490,7 @@ pub fn check_program<'a>(
             }
             Some(column) => Some(format!("did you mean the column {}? upper and lower case differ", column.name)),
             None if suggested => continue,
+            None if near(name).is_some() => near(name),
             None => Some(format!(
                 "{} has no such column (it has {}); declare it in (params ...), or give it a value with ‹set {name}=...›",
                 table.name,

@@ -45,7 +45,7 @@ pub fn diagnose(
         let lower = again.score.loss < fitted.score.loss;
         searched.retried = Some(if lower { better.rmse.min(found.rmse) } else { found.rmse });
         // An optimum that many starts confirm is one, even if the first search ended beside it.
-        searched.converged |= again.optimality.outcome == Outcome::Converged;
+        searched.converged |= matches!(again.optimality.outcome, Outcome::Converged | Outcome::Unchecked);
     }
     problem.resume();
     Ok(diagnosed(problem, fitted, &searched))
@@ -56,7 +56,10 @@ fn searched(fit: &Fit) -> Searched {
     let names = |list: Vec<String>| list.into_iter().take(8).collect();
     let not = |s: crate::uncertainty::Sureness| s.verdict == Identifiable::Not;
     Searched {
-        converged: matches!(fit.optimality.outcome, Outcome::Converged | Outcome::Flat | Outcome::AtBound),
+        converged: matches!(
+            fit.optimality.outcome,
+            Outcome::Converged | Outcome::Unchecked | Outcome::Flat | Outcome::AtBound
+        ),
         starts: fit.optima.starts,
         reached: fit.optima.best,
         retried: None,

@@ -43,6 +43,7 @@ pub(crate) fn optimality(
     let not_bound = |list: Vec<String>| list.into_iter().filter(|n| !bound.contains(n)).collect::<Vec<String>>();
     let (diverging, flat) = (not_bound(list(&examined.diverging)), not_bound(list(&examined.flat)));
     let direction = uncertainty.and_then(|u| u.directions.iter().find(|d| d.flat));
+    let direction = direction.or(examined.direction.as_ref());
     let loss = restarts[best].loss;
     let beaten = restarts.iter().any(|r| r.loss < loss - TOLERANCE * loss.abs());
     let (outcome, about, next) = if !diverging.is_empty() {
@@ -65,6 +66,8 @@ pub(crate) fn optimality(
         (Outcome::AtBound, bound, next)
     } else if beaten {
         (Outcome::Local, Vec::new(), "take the start with the lowest loss".to_string())
+    } else if !examined.is_checked {
+        (Outcome::Unchecked, Vec::new(), String::new())
     } else {
         (Outcome::Converged, Vec::new(), String::new())
     };
@@ -101,7 +104,7 @@ pub(crate) fn warn(
 ) {
     let names = optimality.parameters.join(" and ");
     let message = match optimality.outcome {
-        Outcome::Converged => None,
+        Outcome::Converged | Outcome::Unchecked => None,
         Outcome::Local => Some("this is a local optimum: another start reached a lower loss".to_string()),
         Outcome::Stalled if best.stopped == Stop::Interrupted => None,
         Outcome::Stalled if best.stopped.is_end() => {
@@ -133,6 +136,12 @@ pub(crate) fn warn(
 }
 
 impl Direction {
+    /// The same with the name of the group that it was found in.
+    pub(crate) fn of_group(self, group: &str) -> Direction {
+        let named = |(name, by): (String, f64)| (format!("{name}[{group}]"), by);
+        Direction { moves: self.moves.into_iter().map(named).collect(), ..self }
+    }
+
     /// The direction in words.
     pub fn sentence(&self) -> String {
         let moves: Vec<String> = self

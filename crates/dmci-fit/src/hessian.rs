@@ -19,6 +19,14 @@ struct OfGroup {
     changes: Vec<f64>,
 }
 
+/// The second derivatives of the loss at a point that nobody will ask for again.
+pub(crate) fn bends(problem: &Problem, raw: &[f64]) -> Result<Option<Vec<f64>>, Report> {
+    match problem.hessian(raw)? {
+        Some(exact) => Ok(Some(exact)),
+        None => differences(problem, raw),
+    }
+}
+
 impl Problem {
     /// The second derivatives of the loss by raw numbers, row by row: exact ones, or differences of exact gradients
     /// where a row was not recorded. None where gradients are not finite nearby.
@@ -27,10 +35,7 @@ impl Problem {
         if let Some(found) = known.curvature.get() {
             return Ok(found.clone());
         }
-        let found = match self.hessian(raw)? {
-            Some(exact) => Some(exact),
-            None => differences(self, raw)?,
-        };
+        let found = bends(self, raw)?;
         Ok(known.curvature.get_or_init(|| found.map(Arc::new)).clone())
     }
 

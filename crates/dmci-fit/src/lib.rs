@@ -18,12 +18,16 @@
 mod binding;
 mod by_group;
 mod check;
+mod check_table;
 mod choice;
+mod compare;
 mod diagnose;
 mod ending;
 mod evaluate;
 mod explore;
 mod fit;
+mod fitted_groups;
+mod flat;
 mod formula;
 mod frequency;
 mod groups;
@@ -40,6 +44,8 @@ mod picture;
 mod points;
 mod polish;
 mod population;
+mod predict;
+mod prepared;
 pub mod prior;
 mod problem;
 mod project;
@@ -62,12 +68,15 @@ mod watch;
 
 pub use binding::{constant_input, find_column};
 pub use by_group::{GroupStart, Held};
+pub use check_table::{TableCheck, check_table};
 pub use choice::{Choice, Method, Stage};
+pub use compare::{Compared, Comparison, Entrant, Unseen, Validation, compare};
 pub use diagnose::diagnose;
 pub use dmci_stats::diagnosis::{Diagnosis, Searched, Verdict as Blame};
 pub use dmci_table::{Format, Holdout, Table, TableColumn, write_npz};
 pub use explore::SEARCH_WORK;
 pub use fit::{FitOptions, Progress, fit};
+pub use fitted_groups::{FittedGroup, fitted_groups};
 pub use formula::{FormulaProgram, FormulaSettings, OriginalScale, check_notation};
 pub use layout::{Block, Layout};
 pub use lean::{LeanFit, LeanOptions};
@@ -79,11 +88,13 @@ pub use optimality::{Optimality, Outcome, TOLERANCE};
 pub use picture::picture;
 pub use points::{Asked, Points};
 pub use population::Population;
+pub use predict::{Band, Grid, PredictSettings, Prediction, TargetPrediction, columns_to_predict, predict};
+pub use prepared::{Point, Prepared, check_settings, number_names, present, rows_without, wanted, words};
 pub use problem::{Data, Problem, ProblemOptions, Rows, Targets};
 pub use record::{
     BootstrapRecord, ChiSquareRecord, CriteriaRecord, DataRecord, DirectionRecord, EngineRecord, FitRecord,
-    FoundRecord, LossRecord, NamedNumber, NumberRecord, Numbers, OptimaRecord, OptimalityRecord, OptimizerRecord,
-    ParameterRecord, ProgramRecord, Real, RestartRecord, SCHEMA, ScoreRecord, UncertaintyRecord,
+    FoundRecord, LossRecord, NamedNumber, NoiseRecord, NumberRecord, Numbers, OptimaRecord, OptimalityRecord,
+    OptimizerRecord, ParameterRecord, ProgramRecord, Real, RestartRecord, SCHEMA, ScoreRecord, UncertaintyRecord,
 };
 pub use request::{
     FitRequest, FormulaNames, Inputs, OutputFile, OutputSettings, Params, ProblemSettings, RunSettings, SearchSettings,

@@ -132,6 +132,8 @@ impl Problem {
             parameters,
             fixed,
             held,
+            weights: None,
+            sigma: None,
             loss: Loss::Objective,
             warnings,
             layout,

@@ -1,10 +1,12 @@
 //! Whether the point where a search ended is an optimum: the Newton decrement relative to the loss, the curvature, and,
 //! where derivatives cannot tell, points nearby.
 
+use crate::flat::{of_residuals, spectrum};
 use crate::problem::Problem;
 use crate::search::{Evaluation, Need};
 use crate::separate::examine_parts;
 use crate::starts::spread;
+use crate::uncertainty::Direction;
 use dmci::{ErrorCode, Report};
 use dmci_ops::real::sqrt;
 use dmci_stats::linear::{Factored, column_lengths, dot, eigen};
@@ -14,6 +16,8 @@ use dmci_stats::linear::{Factored, column_lengths, dot, eigen};
 pub enum Outcome {
     /// It ended at an optimum, the lowest that any start found.
     Converged,
+    /// It ended where the gradient vanishes and no other start was lower, but nobody has looked at the curvature.
+    Unchecked,
     /// It ended at an optimum, and another start found a lower one.
     Local,
     /// It ended before an optimum.
@@ -31,6 +35,7 @@ impl Outcome {
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Converged => "converged",
+            Outcome::Unchecked => "converged (curvature not checked)",
             Outcome::Local => "converged (local)",
             Outcome::Stalled => "stalled",
             Outcome::Flat => "flat",
@@ -42,7 +47,7 @@ impl Outcome {
     /// The warning that goes with it.
     pub fn code(self) -> Option<ErrorCode> {
         match self {
-            Outcome::Converged => None,
+            Outcome::Converged | Outcome::Unchecked => None,
             Outcome::Local => Some(ErrorCode::W0805),
             Outcome::Stalled => Some(ErrorCode::W0801),
             Outcome::Flat => Some(ErrorCode::W0802),
@@ -96,11 +101,15 @@ const OUTWARDS: f64 = 1.5;
 pub(crate) struct Examined {
     pub decrement: Option<f64>,
     pub curvature: Option<f64>,
+    /// Whether the curvature at the point is known, or follows from residuals that are nothing but rounding.
+    pub is_checked: bool,
     pub test: &'static str,
     /// A point nearby with a lower loss.
     pub better: Option<Vec<f64>>,
     /// Raw numbers that the loss does not depend on here.
     pub flat: Vec<usize>,
+    /// A combination of numbers that the loss does not depend on here.
+    pub direction: Option<Direction>,
     /// Raw numbers that run away.
     pub diverging: Vec<usize>,
 }
@@ -113,6 +122,8 @@ struct Local {
     /// By how much the Newton step lowers the loss.
     fall: f64,
     lowest: Option<(f64, Vec<f64>)>,
+    /// A flat direction, as second derivatives show it.
+    direction: Option<Direction>,
 }
 
 /// Looks at a point. `evaluations` says how much work the search was, 0 if no
@@ -139,7 +150,9 @@ pub(crate) fn examine(
         return Ok(Examined {
             decrement,
             test,
+            is_checked: true,
             flat: flat(problem, raw, found, scale, stepwise),
+            direction: of_residuals(problem, raw, found),
             ..Examined::default()
         });
     }
@@ -155,13 +168,19 @@ pub(crate) fn examine(
     let doubtful = decrement > TOLERANCE || !problem.is_least_squares();
     let diverging = if doubtful { diverging(problem, raw, found.loss)? } else { Vec::new() };
     let passes = decrement <= TOLERANCE && lowest.is_none_or(|l| l > -NEGATIVE) && stepwise.is_empty();
+    let direction = match problem.is_least_squares() {
+        true => of_residuals(problem, raw, found),
+        false => local.direction.clone(),
+    };
     let better = if passes { None } else { lower_nearby(problem, raw, found, scale, &local, stepwise)? };
     Ok(Examined {
         decrement: Some(decrement).filter(|d| d.is_finite()),
         curvature: lowest,
+        is_checked: lowest.is_some(),
         test: if passes { "newton" } else { "probes" },
         better,
         flat,
+        direction,
         diverging,
     })
 }
@@ -236,7 +255,7 @@ fn of_squares(
         let matrix = differences(problem, raw, &steps, &units, scale)?;
         lowest = matrix.map(|matrix| lowest_direction(&matrix, &units, n));
     }
-    Ok(Local { units, newton, fall, lowest })
+    Ok(Local { units, newton, fall, lowest, direction: None })
 }
 
 /// Any loss: the step of Newton by second derivatives, or the gradient alone where those cost too much.
@@ -257,7 +276,7 @@ fn of_curvature(
         let newton =
             found.gradient.iter().zip(&units).map(|(g, u)| if size > 0.0 { -g * u * u / sqrt(size) } else { 0.0 });
         // Without a curvature there is no decrement: points along the gradient decide.
-        return Ok(Local { newton: newton.collect(), units, fall: f64::INFINITY, lowest: None });
+        return Ok(Local { newton: newton.collect(), units, fall: f64::INFINITY, lowest: None, direction: None });
     };
     let unit = |j: usize| match matrix[j * n + j] {
         d if d > 0.0 => sqrt(2.0 * scale / d),
@@ -279,7 +298,12 @@ fn of_curvature(
         let direction = vectors[..n].iter().zip(&units).map(|(v, u)| v * u).collect();
         (low / largest.max(f64::MIN_POSITIVE), direction)
     });
-    Ok(Local { units, newton, fall: fall * scale, lowest })
+    // A number without curvature is either flat, which `flat` finds by moving it, or the loss is linear in it between
+    // kinks, as absolute residuals are: then second derivatives say nothing.
+    let is_curved = (0..n).all(|j| matrix[j * n + j] > 0.0);
+    let spectrum = if is_curved { spectrum(problem, raw, &matrix)? } else { None };
+    let direction = spectrum.filter(|s| s.flat > 0).map(|s| s.direction(problem, raw, 0));
+    Ok(Local { units, newton, fall: fall * scale, lowest, direction })
 }
 
 /// Second derivatives from central differences of gradients, one step for each number, in the given units; none where

@@ -153,6 +153,10 @@ pub struct Problem {
     pub groups: Vec<String>,
     /// The column that says which group a row is of.
     pub group: Option<String>,
+    /// The column of weights.
+    pub weights: Option<String>,
+    /// The column of standard deviations of the target.
+    pub sigma: Option<String>,
     /// What is made small.
     pub loss: Loss,
     /// What is worth knowing before a fit.
@@ -297,6 +301,8 @@ impl Problem {
             parameters,
             fixed,
             held: by_group,
+            weights: aside[0].clone(),
+            sigma: aside[1].clone(),
             loss,
             warnings,
             layout,

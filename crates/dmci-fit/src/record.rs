@@ -1,7 +1,9 @@
 //! A fit as it is written and read back: the versioned JSON form of its result, with what it was a fit of.
 
+mod noise;
 mod real;
 
+pub use noise::NoiseRecord;
 pub use real::Real;
 
 use crate::by_group::GroupStart;
@@ -130,6 +132,9 @@ pub struct DataRecord {
     pub rows: usize,
     /// How many were held out.
     pub held_out: usize,
+    /// Between which numbers each numeric input lay in the fitted rows.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub ranges: BTreeMap<String, (Real, Real)>,
 }
 
 /// How a fit was searched.
@@ -287,6 +292,11 @@ pub struct UncertaintyRecord {
     pub correlations: Vec<Vec<Real>>,
     /// Combinations that are hard to tell apart.
     pub directions: Vec<DirectionRecord>,
+    /// Measurements beyond the numbers that they decide, if the noise was estimated from what the fit leaves over.
+    pub freedom: Option<usize>,
+    /// How measurements scatter around predictions; older files do not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<NoiseRecord>,
 }
 
 /// Fits to resampled rows.
@@ -390,6 +400,7 @@ impl FitRecord {
                 groups: problem.groups.clone(),
                 rows,
                 held_out,
+                ranges: noise::ranges(problem),
             },
             optimizer: OptimizerRecord {
                 name: text(fit.optimizer.0),
@@ -589,6 +600,8 @@ fn uncertainty(problem: &Problem, fit: &Fit, u: &Uncertainty) -> UncertaintyReco
         names: problem.value_names(),
         correlations: rows.map(|row| row.iter().copied().map(Real).collect()).collect(),
         directions: u.directions.iter().map(Into::into).collect(),
+        freedom: u.freedom,
+        noise: Some(NoiseRecord::new(problem, fit, u)),
     }
 }
 

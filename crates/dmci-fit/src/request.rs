@@ -21,6 +21,7 @@ mod search;
 
 pub use outputs::{OutputFile, OutputSettings};
 pub use problem::{FormulaNames, Inputs, Params, ProblemSettings, Source};
+pub(crate) use read::from_map as settings_from_map;
 pub(crate) use refuse::refusal;
 pub use run::RunSettings;
 pub use search::SearchSettings;

@@ -90,6 +90,8 @@ impl Problem {
             held: Vec::new(),
             groups: Vec::new(),
             group: None,
+            weights: self.weights.clone(),
+            sigma: self.sigma.clone(),
             loss: self.loss.clone(),
             warnings: Report::default(),
             layout: Layout::new(self.layout.blocks.iter().map(|b| (b.transform, false)), 1),
@@ -238,7 +240,7 @@ pub(crate) fn examine_parts(
     evaluations: usize,
     stepwise: &[usize],
 ) -> Result<Examined, Report> {
-    let mut all = Examined { test: "newton", ..Examined::default() };
+    let mut all = Examined { test: "newton", is_checked: true, ..Examined::default() };
     let is_covered = |k: &usize| parts.iter().any(|part| part.raws.contains(k));
     all.flat = (0..raw.len()).filter(|k| !is_covered(k)).collect();
     for part in parts {
@@ -254,6 +256,8 @@ pub(crate) fn examine_parts(
             let point = all.better.get_or_insert_with(|| raw.to_vec());
             part.raws.iter().zip(better).for_each(|(&k, x)| point[k] = x);
         }
+        all.is_checked &= found.is_checked;
+        all.direction = all.direction.or(found.direction.map(|d| d.of_group(&problem.groups[part.group])));
         all.flat.extend(found.flat.iter().map(|&k| part.raws[k]));
         all.diverging.extend(found.diverging.iter().map(|&k| part.raws[k]));
     }

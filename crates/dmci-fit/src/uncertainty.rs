@@ -5,6 +5,7 @@
 //! carried over by the slopes of the transforms, intervals by the transforms themselves, so that no
 //! interval leaves the bounds of its parameter.
 
+use crate::flat::{DEPENDENT, SADDLE, Spectrum, spectrum};
 use crate::problem::Problem;
 use crate::search::Evaluation;
 use crate::separate::Part;
@@ -12,7 +13,7 @@ use dmci::Report;
 use dmci_limits::Ticks;
 use dmci_ops::real::sqrt;
 use dmci_stats::distribution::{normal_quantile, student_quantile};
-use dmci_stats::linear::{Factored, column_lengths, eigen};
+use dmci_stats::linear::{Factored, column_lengths};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -118,12 +119,6 @@ const WEAK: f64 = 1e4;
 /// A standard error of a raw number beyond which its sigmoid or softplus can be almost anything.
 const VAGUE: f64 = 5.0;
 
-/// Shares of the largest eigenvalue below which a direction is flat.
-const FLAT: f64 = 1e-14;
-
-/// A column of the Jacobian of which others leave no more than this share depends on them: loops round more than once.
-const DEPENDENT: f64 = 1e-11;
-
 /// What the data say at a point: the curvature of the loss, in units in which a change of the loss by
 /// one half is one standard error.
 struct Information {
@@ -188,22 +183,23 @@ fn of_whole(
         Err(why) => return Ok(Err(why)),
     };
     let n = raw.len();
-    let diagonal: Vec<f64> = (0..n).map(|i| information.matrix[i * n + i]).collect();
-    let units: Vec<f64> = diagonal.iter().map(|d| if *d > 0.0 { 1.0 / sqrt(*d) } else { 0.0 }).collect();
-    let scaled: Vec<f64> = (0..n * n).map(|k| information.matrix[k] * units[k / n] * units[k % n]).collect();
-    if scaled.iter().any(|x| !x.is_finite()) {
-        return Ok(Err(NOT_FINITE.to_string()));
-    }
-    let (values, vectors) = eigen(&scaled, n);
-    let largest = values.last().copied().unwrap_or(0.0);
     // Squares hide what is left of a column that is nearly one of the others; who has not squared knows better.
     let determined = information.covariance.is_some();
-    let is_flat = |value: f64| !determined && value <= FLAT * n as f64 * largest.max(1e-300);
+    let spectrum = match determined || problem.is_least_squares() {
+        true => Spectrum::of(&information.matrix, n),
+        false => spectrum(problem, raw, &information.matrix)?,
+    };
+    let Some(mut spectrum) = spectrum else { return Ok(Err(NOT_FINITE.to_string())) };
     // A saddle: what is called an error there means nothing.
-    if values.first().is_some_and(|v| *v < -1e-6 * largest) {
+    if spectrum.values.first().is_some_and(|v| *v < SADDLE * spectrum.largest()) {
         return Ok(Err("the loss curves downwards in a direction here, so that this is no minimum".to_string()));
     }
-    let flat = values.iter().filter(|v| is_flat(**v)).count();
+    if determined {
+        spectrum.flat = 0;
+    }
+    let Spectrum { units, values, vectors, flat } = &spectrum;
+    let flat = *flat;
+    let diagonal: Vec<f64> = units.iter().map(|u| if *u > 0.0 { 1.0 / (u * u) } else { 0.0 }).collect();
     let mut verdicts = vec![Verdict::Identifiable; n];
     for (i, verdict) in verdicts.iter_mut().enumerate() {
         let hidden = (0..flat).any(|k| vectors[k * n + i].abs() > 1e-3);
@@ -241,9 +237,8 @@ fn of_whole(
             }
         }
     }
-    let weak = (0..n).filter(|&k| is_flat(values[k]) || values[k] < 1.0 / WEAK).take(3);
-    let directions =
-        weak.map(|k| direction(problem, raw, &units, &vectors[k * n..(k + 1) * n], is_flat(values[k]))).collect();
+    let weak = (0..n).filter(|&k| k < flat || values[k] < 1.0 / WEAK).take(3);
+    let directions = weak.map(|k| spectrum.direction(problem, raw, k)).collect();
     let (mut known, correlations) = numbers(problem, raw, &covariance, &verdicts, information.quantile);
     let mut covariance = covariance;
     if noise != 1.0 {
@@ -335,10 +330,7 @@ fn of_parts(
             row.for_each(|(j, &to)| all.covariance[at * n + to] = own.covariance[k * part.raws.len() + j]);
         }
         let group = &problem.groups[part.group];
-        let named = |(name, by): (String, f64)| (format!("{name}[{group}]"), by);
-        let directions =
-            own.directions.into_iter().map(|d| Direction { moves: d.moves.into_iter().map(named).collect(), ..d });
-        all.directions.extend(directions);
+        all.directions.extend(own.directions.into_iter().map(|d| d.of_group(group)));
         (all.method, all.quantile, all.freedom) = (own.method, own.quantile, own.freedom);
     }
     all.directions.sort_by_key(|d| !d.flat);
@@ -478,7 +470,8 @@ fn numbers(
     (numbers, correlations)
 }
 
-fn direction(problem: &Problem, raw: &[f64], units: &[f64], vector: &[f64], flat: bool) -> Direction {
+/// A step along a vector, each number of which has its unit, in the numbers of the user.
+pub(crate) fn direction(problem: &Problem, raw: &[f64], units: &[f64], vector: &[f64], flat: bool) -> Direction {
     let n = raw.len();
     let names = problem.value_names();
     let values = problem.values(raw);

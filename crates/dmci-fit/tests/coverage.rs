@@ -8,7 +8,7 @@
 #![allow(clippy::unwrap_used)]
 
 use dmci::Program;
-use dmci_fit::{FitOptions, Loss, Problem, ProblemOptions, Table, fit};
+use dmci_fit::{Band, FitOptions, FitRecord, Loss, PredictSettings, Problem, ProblemOptions, Table, fit, predict};
 use dmci_stats::random::Stream;
 use std::ops::ControlFlow;
 
@@ -59,4 +59,49 @@ fn intervals_of_likelihoods_cover_the_truth() {
     let program = "(params (a free 1.0) (b free 0.0)) (exp (+ a (* b x)))";
     let shares = coverage(program, Loss::Poisson, &[1.2, 0.5], |x, stream| poisson((1.2 + 0.5 * x).exp(), stream));
     check("Poisson", shares);
+}
+
+/// The shares of confidence intervals that hold the curve, and of prediction intervals that hold a new measurement, at
+/// a place between the rows and at their end.
+fn predicted(rows: u32, tables: u64) -> Vec<f64> {
+    let program = "(params (a positive 2.0) (b (bounded 0 5) 1.0)) (* a (exp (- (* b x))))";
+    let curve = |x: f64| 3.0 * (-0.8 * x).exp();
+    let places = [0.7, 2.4];
+    let mut held = [0; 4];
+    for table in 0..tables {
+        let mut stream = Stream::new(21, table);
+        let step = 2.5 / f64::from(rows);
+        let mut row = |i| format!("{:?},{:?}", f64::from(i) * step, curve(f64::from(i) * step) + 0.2 * stream.normal());
+        let text: Vec<String> = (0..rows).map(&mut row).collect();
+        let data = Table::from_csv("simulated", format!("x,y\n{}\n", text.join("\n")).as_bytes()).unwrap();
+        let problem = Problem::new(Program::new(program), &data, "y", ProblemOptions::default()).unwrap();
+        let options = FitOptions { more_restarts: 0, ..FitOptions::default() };
+        let fit = fit(&problem, &options, &mut |_| ControlFlow::Continue(())).unwrap();
+        let record = FitRecord::new(&problem, &options, &fit);
+        let new = Table::from_csv("new", "x\n0.7\n2.4\n".as_bytes()).unwrap();
+        let found = predict(&record, &new, &PredictSettings::default(), dmci::RunOptions::default()).unwrap();
+        for (k, x) in places.into_iter().enumerate() {
+            let measured = curve(x) + 0.2 * stream.normal();
+            for (j, (band, truth)) in
+                [(Band::Confidence, curve(x)), (Band::Prediction, measured)].into_iter().enumerate()
+            {
+                let (low, high) = found.band(0, band).unwrap()[k];
+                held[2 * j + k] += usize::from((low..=high).contains(&truth));
+            }
+        }
+    }
+    held.into_iter().map(|n| n as f64 / tables as f64).collect()
+}
+
+/// With DMCI_LONG 2,000 tables, whose share has a standard deviation of 0.5%.
+#[test]
+fn intervals_of_predictions_cover_curve_and_measurements() {
+    let long = std::env::var_os("DMCI_LONG").is_some();
+    let (tables, range) = if long { (2000, 0.935..=0.965) } else { (400, 0.915..=0.985) };
+    let many = predicted(200, tables);
+    println!("predictions from 200 rows: {many:?}");
+    assert!(many.iter().all(|share| range.contains(share)), "{many:?}");
+    let few = predicted(12, tables);
+    println!("predictions from 12 rows: {few:?}");
+    assert!(few.iter().all(|share| (0.90..=0.99).contains(share)), "{few:?}");
 }

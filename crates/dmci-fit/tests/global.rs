@@ -2,7 +2,7 @@
 //! is no optimum is not called one.
 
 use dmci::Program;
-use dmci_fit::{Fit, FitOptions, Method, Optimizer, Outcome, Problem, ProblemOptions, Stop, Table, fit};
+use dmci_fit::{Errors, Fit, FitOptions, Method, Optimizer, Outcome, Problem, ProblemOptions, Stop, Table, fit};
 use dmci_stats::random::Stream;
 use std::ops::ControlFlow;
 
@@ -147,4 +147,33 @@ fn counted_work_ends_further_starts() {
         |work: f64| run(model, &data, &FitOptions { search_work: Some(work), ..FitOptions::default() }).restarts.len();
     assert_eq!(starts(1.0), 1);
     assert!(starts(1e7) < starts(3e8), "{} {}", starts(1e7), starts(3e8));
+}
+
+#[test]
+fn a_curved_valley_is_flat_whatever_the_loss() {
+    let data = rows(grid(20, 5.0), 0.3, |x| 6.0 * x);
+    let with = |model: &str, loss: &str, errors: Errors| {
+        let loss = dmci_fit::Loss::named(loss).expect("known");
+        let problem = problem(model, &data, ProblemOptions { loss, ..ProblemOptions::default() });
+        let options = FitOptions { errors, ..FitOptions::default() };
+        fit(&problem, &options, &mut |_| ControlFlow::Continue(())).expect("it runs")
+    };
+    for (loss, noise) in [("gaussian", "(sigma positive 1.0)"), ("huber", ""), ("mse", "")] {
+        for (a, b) in [(1.0, 2.0), (1.0, 1.0), (7.0, 0.3)] {
+            let product = format!("(params (a free {a:?}) (b free {b:?}) {noise}) (* a b x)");
+            let full = with(&product, loss, Errors::Full);
+            assert_eq!(full.optimality.outcome, Outcome::Flat, "{loss} {a} {b}: {:?}", full.optimality);
+            let mut names = full.optimality.parameters.clone();
+            names.sort();
+            assert_eq!(names, ["a", "b"], "{loss}");
+            assert!(codes(&full).contains(&"W0802"), "{loss}: {}", full.warnings);
+            // Without second derivatives nobody knows, unless the residuals tell.
+            let none = with(&product, loss, Errors::None).optimality.outcome;
+            assert_eq!(none, if loss == "mse" { Outcome::Flat } else { Outcome::Unchecked }, "{loss}");
+        }
+        // Weakly determined is not flat: the next columns differ by a few parts in ten thousand.
+        let weak = format!("(params (a free 1.0) (b free 2.0) {noise}) (+ (* a x) (* b x (+ 1 (* 3e-4 (sin x)))))");
+        let weak = with(&weak, loss, Errors::Full);
+        assert_eq!(weak.optimality.outcome, Outcome::Converged, "{loss}: {:?}", weak.optimality);
+    }
 }

@@ -5,7 +5,7 @@
 use dmci::{Datum, Program};
 use dmci_fit::{
     BootstrapRecord, ChiSquareRecord, CriteriaRecord, DataRecord, DirectionRecord, EngineRecord, Errors, FitOptions,
-    FitRecord, FitRequest, FoundRecord, Inputs, Intervals, LossRecord, NamedNumber, NumberRecord, Numbers,
+    FitRecord, FitRequest, FoundRecord, Inputs, Intervals, LossRecord, NamedNumber, NoiseRecord, NumberRecord, Numbers,
     OptimaRecord, OptimalityRecord, OptimizerRecord, OutputSettings, ParameterRecord, Params, ProblemSettings,
     ProgramRecord, Real, RestartRecord, RunSettings, SCHEMA, ScoreRecord, SearchSettings, Table, UncertaintyRecord,
 };
@@ -214,6 +214,7 @@ fn every_field() -> FitRecord {
             groups: vec!["A".into()],
             rows: 2,
             held_out: 3,
+            ranges: BTreeMap::from([("x".into(), (Real(0.0), Real(2.5)))]),
         },
         optimizer: OptimizerRecord {
             name: "lm".into(),
@@ -248,6 +249,8 @@ fn every_field() -> FitRecord {
             names: vec!["a".into()],
             correlations: vec![vec![Real(1.0), Real(f64::INFINITY)]],
             directions: vec![DirectionRecord { flat: true, moves: BTreeMap::from([("a".into(), Real(1.0))]) }],
+            freedom: Some(7),
+            noise: Some(NoiseRecord { deviation: Some(Real(0.5)), sigma: some("s"), weights: some("w") }),
         }),
         held_out: Some(ScoreRecord { loss: Real(15.0), rmse: Real(16.0), r2: Some(Real(-17.0)) }),
         original_scale: Some(ScoreRecord { loss: Real(15.5), rmse: Real(16.5), r2: Some(Real(-17.5)) }),

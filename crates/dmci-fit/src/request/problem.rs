@@ -209,6 +209,26 @@ impl ProblemSettings {
         })
     }
 
+    /// The columns that matter, given the program that is fitted; others may hold anything.
+    pub fn columns_read(&self, program: Option<&Program>) -> Result<Vec<String>, Report> {
+        let mut names = self.target.clone();
+        names.extend(self.target.iter().flat_map(|t| t.split(',').map(|t| t.trim().to_string())));
+        names.extend([&self.group, &self.weights, &self.sigma, &self.trials].into_iter().flatten().cloned());
+        match self.parsed_holdout()? {
+            Holdout::Column(name) | Holdout::Range(name, _, _) => names.push(name),
+            _ => {}
+        }
+        // What is wrong with the program is said where it is fitted.
+        if let Some(Ok(found)) = program.map(|program| Interpreter::shared().names(program)) {
+            names.extend(found.schema.parameters.iter().filter_map(|p| p.per.clone()));
+            names.extend(found.mentioned);
+        }
+        let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        let words = self.formula.iter().flat_map(|formula| formula.split(|c| !is_part(c)));
+        names.extend(words.map(str::to_string));
+        Ok(names)
+    }
+
     /// Whether NaN in a column of numbers stands for a missing value: data that were never text have no other word.
     pub fn nan_is_missing(&self) -> bool {
         self.missing.iter().any(|word| word.eq_ignore_ascii_case("nan"))
