@@ -178,12 +178,15 @@ pub fn start_request(
         if request.problem.formula.is_none() {
             request.problem.source()?;
         }
-        let mut table = Table::from_bytes_of(request.problem.data_file()?, bytes, &request.problem.missing, None)?;
+        let given = Program::named(&program.0, &program.1);
+        let columns = request.problem.columns_read(request.problem.formula.is_none().then_some(&given))?;
+        let (file, missing) = (request.problem.data_file()?, &request.problem.missing);
+        let mut table = Table::from_bytes_of(file, bytes, missing, Some(&columns))?;
         let (request, formula) = request.with_formula(&mut table)?;
         let written = request.problem.text.clone().unwrap_or_default();
         let program = match formula {
             Some(_) => Program::named("<formula>", &written),
-            None => Program::named(&program.0, &program.1),
+            None => given,
         };
         Ok((request, table, program))
     };

@@ -9,6 +9,7 @@ mod fit;
 mod interrupt;
 mod model;
 mod options;
+mod predict;
 mod program;
 #[cfg(feature = "sample")]
 mod sample;
@@ -39,6 +40,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fit::setting_names, module)?)?;
     module.add_function(wrap_pyfunction!(fit::formula, module)?)?;
     module.add_function(wrap_pyfunction!(fit::check_notation, module)?)?;
+    module.add_function(wrap_pyfunction!(predict::predict, module)?)?;
     module.add_function(wrap_pyfunction!(search::search, module)?)?;
     #[cfg(feature = "sample")]
     module.add_function(wrap_pyfunction!(sample::draw, module)?)?;

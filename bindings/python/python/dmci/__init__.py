@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ._fit import Fit, FitHandle, Progress, fit
     from ._model import Model, Rows
     from ._objective import Objective
+    from ._predict import Prediction, predict
     from ._program import Gradient, Interpreter, Outcome, Parameter, Program, Tape, check, load, run
     from ._sample import Samples
     from ._search import Found, Search, SearchProgress, search
@@ -42,6 +43,7 @@ _WHERE = {
     "._fit": "Fit FitHandle Progress fit",
     "._model": "Model Rows",
     "._objective": "Objective",
+    "._predict": "Prediction predict",
     "._program": "Gradient Interpreter Outcome Parameter Program Tape check load run",
     "._sample": "Samples",
     "._search": "Found Search SearchProgress search",
@@ -87,6 +89,7 @@ __all__ = [
     "Opaque",
     "Outcome",
     "Parameter",
+    "Prediction",
     "Program",
     "ProgramSyntaxError",
     "Progress",
@@ -104,6 +107,7 @@ __all__ = [
     "check",
     "fit",
     "load",
+    "predict",
     "run",
     "search",
 ]

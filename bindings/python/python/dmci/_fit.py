@@ -174,8 +174,22 @@ class Fit:
         """Why the best search stopped."""
         return str(self.data["stopped"])
 
-    def predict(self, data: Any, errors: str = "raise") -> Array:
-        """Predictions for rows of other data."""
+    def predict(
+        self,
+        data: Any,
+        errors: str = "raise",
+        interval: Union[None, str, List[str]] = None,
+        level: Optional[float] = None,
+    ) -> Any:
+        """Predictions for rows of other data, as an array.
+
+        With ``interval`` (``"confidence"``, ``"prediction"`` or a list of both) the result is a `Prediction`, which has
+        intervals of probability ``level`` besides.
+        """
+        if interval is not None or level is not None:
+            from ._predict import predict
+
+            return predict(self, data, interval=interval, level=level)
         groups = self.data["data"]["groups"]
         per = [p.per for p in self.model.parameters if p.per is not None]
         if not groups or not per:

@@ -122,6 +122,13 @@ def start_request(
     start_from: Optional[Tuple[str, str]] = None,
     callback: Optional[Callable[[Tuple[Any, ...]], Any]] = None,
 ) -> Fitting: ...
+def predict(
+    fit: Tuple[str, str],
+    columns: Optional[Dict[str, Any]],
+    settings: str,
+    constants: Dict[str, Any],
+    options: Options,
+) -> Tuple[List[Tuple[str, Any, Any, List[Tuple[str, Any, Any]]]], float, Tuple[str, str]]: ...
 def search(
     settings: str,
     *,
