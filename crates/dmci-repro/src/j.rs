@@ -79,7 +79,7 @@ impl J {
         };
         let recovery = (search(&samples[0])?, search(&samples[1])?);
         let few = settings.quick.then_some(2);
-        let corpus = (host.shared)("corpus.jsonl").map(|text| corpus::run(&text, few, budget)).transpose()?;
+        let corpus = host.shared_text("corpus.jsonl").map(|text| corpus::run(&text, few, budget)).transpose()?;
         Ok(J { load, artefact, families, arms, recovery, corpus })
     }
 }

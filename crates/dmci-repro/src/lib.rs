@@ -14,10 +14,13 @@ pub mod h;
 pub mod hand;
 pub mod i;
 pub mod j;
+pub mod k;
+pub mod lim;
 pub mod m;
 pub mod numbers;
 pub mod predict;
 pub mod record;
+pub mod sources;
 pub mod table;
 pub mod task;
 pub mod timing;
@@ -46,14 +49,19 @@ pub struct Settings {
 pub struct Host<'a> {
     /// Runs a Python script with JAX on an input and gives what it prints, or says why not.
     pub python: &'a dyn Fn(&str, &str) -> Result<String, String>,
-    /// The text of a file of shared data, if there is one.
-    pub shared: &'a dyn Fn(&str) -> Option<String>,
+    /// The bytes of a file of shared data, if there is one.
+    pub shared: &'a dyn Fn(&str) -> Option<Vec<u8>>,
 }
 
 impl Host<'_> {
     /// A host that has nothing.
     pub fn nothing() -> Host<'static> {
         Host { python: &|_, _| Err("there is no Python".into()), shared: &|_| None }
+    }
+
+    /// The text of a file of shared data, if there is one.
+    pub fn shared_text(&self, name: &str) -> Option<String> {
+        String::from_utf8((self.shared)(name)?).ok()
     }
 }
 
@@ -126,5 +134,6 @@ experiments! {
     "h" h::H, "many lanes at once, large models, populations, jax.vmap";
     "i" i::I, "calibration with 6 to 126 parameters";
     "j" j::J, "many distinct programs, each used once";
+    "k" k::K, "influenza forecasts by programs, and whether a search may trust its fitness";
     "m" m::M, "misspecification: models fitted to data of their neighbours (not in the paper)";
 }

@@ -104,3 +104,36 @@ fn both_arms_of_the_structural_search_are_the_same_search() {
     assert_eq!(hash(0), hash(1));
     assert_eq!(hash(0), record("d").measured["searches"][0]["hash"].as_str().unwrap());
 }
+
+/// A file of the shared data, or a message that it is not there.
+fn shared(path: &str) -> Option<Vec<u8>> {
+    let folder =
+        std::env::var("DMCI_SHARED").unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared").into());
+    let text = std::fs::read(format!("{folder}/{path}")).ok();
+    if text.is_none() {
+        println!("skipped: {folder}/{path} is not there (set DMCI_SHARED)");
+    }
+    text
+}
+
+/// Baselines of influenza forecasts score what they are known to score.
+#[test]
+fn influenza_baselines_are_those_that_are_known() {
+    if shared(dmci_repro::k::data::PATH).is_none() {
+        return;
+    }
+    let host = Host { shared: &shared, ..Host::nothing() };
+    let settings = Settings { quick: true, ..Settings::default() };
+    let claims = run("k", &settings, &host).unwrap().unwrap().claims;
+    let baselines: Vec<_> = claims.iter().filter(|c| c.text.contains("within 0.0003")).collect();
+    assert_eq!(baselines.len(), 8);
+    baselines.iter().for_each(|c| assert_eq!(c.verdict, dmci_repro::table::Verdict::Holds, "{}", c.text));
+}
+
+/// Without data no claim of experiment K holds or fails.
+#[test]
+fn without_data_nothing_is_claimed_of_influenza() {
+    let claims = run("k", &Settings::default(), &Host::nothing()).unwrap().unwrap().claims;
+    assert!(!claims.is_empty());
+    assert!(claims.iter().all(|c| c.verdict == dmci_repro::table::Verdict::NotRun));
+}
