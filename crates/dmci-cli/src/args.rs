@@ -1,16 +1,24 @@
 //! The command line as data: options, help and examples.
 
+pub mod compare;
+pub mod completions;
+pub mod data;
 pub mod emit;
 pub mod fit;
 pub mod model;
+pub mod predict;
 pub mod repro;
 pub mod sample;
 pub mod search;
 
 use crate::quantity;
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use compare::{COMPARE_EXAMPLES, Compare};
+use completions::{COMPLETIONS_EXAMPLES, Completions, MAN_EXAMPLES, Man};
+use data::{DATA_EXAMPLES, Data};
 use emit::{EMIT_EXAMPLES, Emit};
 use fit::{FIT_EXAMPLES, Fit};
+use predict::{PREDICT_EXAMPLES, Predict};
 use repro::{REPRO_EXAMPLES, Repro};
 use sample::{SAMPLE_EXAMPLES, Sample};
 use search::{SAME_EXAMPLES, SCORE_EXAMPLES, SEARCH_EXAMPLES, Same, Score, Search};
@@ -31,6 +39,7 @@ Examples:
   dmci run examples/predator-prey.scm    a program in a file
   dmci grad model.scm --set a=1.5        its value and its derivative by a
   dmci fit model.scm --data rows.csv --target y --plot fit.svg
+  dmci predict fit.json --data new.csv   new rows from a fit that --out wrote, with intervals
   dmci check model.scm                   all mistakes in a program, without running it
   dmci explain E0301                     what an error code means and how to repair it
   dmci repl                              try things out
@@ -52,6 +61,12 @@ pub enum Command {
     /// Fit the parameters of a program to the rows of a table
     #[command(after_help = FIT_EXAMPLES)]
     Fit(Box<Fit>),
+    /// Predict new rows from a fit, with confidence and prediction intervals
+    #[command(after_help = PREDICT_EXAMPLES)]
+    Predict(Box<Predict>),
+    /// Fit several models to the same rows and compare them
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(Box<Compare>),
     /// Draw from the posterior of a program with priors
     #[command(after_help = SAMPLE_EXAMPLES)]
     Sample(Box<Sample>),
@@ -70,6 +85,9 @@ pub enum Command {
     /// Run the experiments of the paper and print our numbers beside its own
     #[command(after_help = REPRO_EXAMPLES)]
     Repro(Box<Repro>),
+    /// List the data that studies need, or prepare them from what you downloaded
+    #[command(after_help = DATA_EXAMPLES)]
+    Data(Data),
     /// Show the operations that a program does on its parameters
     #[command(after_help = TAPE_EXAMPLES)]
     Tape(Tape),
@@ -91,6 +109,12 @@ pub enum Command {
     /// Show what a search tells a language model
     #[command(after_help = PROMPT_EXAMPLES)]
     Prompt(Box<Prompt>),
+    /// Print completions of the command line for a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions(Completions),
+    /// Print the manual page of dmci or of one of its commands
+    #[command(after_help = MAN_EXAMPLES)]
+    Man(Man),
     /// Serve agents by the Model Context Protocol, on standard input and output
     #[command(after_help = MCP_EXAMPLES)]
     Mcp(Mcp),
@@ -348,10 +372,12 @@ Examples:
   dmci check model.scm
   dmci check models/*.scm --json
   dmci check model.scm --set x=0        x counts as defined
-  dmci check model.scm --data rows.csv  and so do the columns of a table
+  dmci check model.scm --data rows.csv  and so do the columns of a table, which are looked at, too
   dmci check -e '(define (f x) (+ x y))'
 
-Syntax, unbound names and wrong numbers of arguments are found; all of them are reported.";
+Syntax, unbound names and wrong numbers of arguments are found; all of them are reported. With --data, the
+columns that the program reads are listed, and warnings name those that are constant, the same as another one,
+or texts that are compared with a symbol.";
 
 /// Arguments of `check`.
 #[derive(ClapArgs, Debug)]

@@ -4,13 +4,16 @@ use crate::args::Check;
 use crate::source::Source;
 use crate::{files, options, output};
 use dmci::{Bindings, Datum, Interpreter, Report, RunOptions};
+use dmci_fit::{Table, TableCheck};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 
 /// Checks programs without running them.
 pub fn check(args: &Check) -> u8 {
-    let bindings = match options::bindings(&args.set).and_then(|set| with_columns(set, args.data.as_deref())) {
-        Ok(bindings) => bindings,
+    let table = args.data.as_deref().map(|path| files::read_columns(path, &[], &[])).transpose();
+    let found = table.and_then(|table| Ok((with_columns(options::bindings(&args.set)?, table.as_ref()), table)));
+    let (bindings, table) = match found {
+        Ok(found) => found,
         Err(report) => return output::fail(&report, args.json),
     };
     let options = RunOptions { bindings, ..RunOptions::default() };
@@ -19,15 +22,25 @@ pub fn check(args: &Check) -> u8 {
     let mut code = 0;
     let mut results: Vec<Json> = Vec::new();
     for (name, path, text) in files.chain(text) {
-        let report = check_one(path, text, &options);
+        let (report, columns) = check_one(path, text, &options, table.as_ref());
         code = code.max(report.exit_code());
         if args.json {
-            results.push(json!({"file": name, "diagnostics": output::to_json(&report)}));
+            let mut result = json!({"file": name, "diagnostics": output::to_json(&report)});
+            if let Some(columns) = columns {
+                result["reads"] = json!(columns.reads);
+                result["unused"] = json!(columns.unused);
+            }
+            results.push(result);
         } else {
             if !report.diagnostics.is_empty() {
                 output::print_report(&report);
             }
             output::print_line(&format!("{name}: {}", summary(&report)));
+            if let (Some(columns), Some(table)) = (columns, &table) {
+                let list = |names: &[String]| if names.is_empty() { "none".to_string() } else { names.join(", ") };
+                let (reads, unused) = (list(&columns.reads), list(&columns.unused));
+                output::print_line(&format!("{}: columns read: {reads}; not read: {unused}", table.name));
+            }
         }
     }
     if args.json {
@@ -37,20 +50,32 @@ pub fn check(args: &Check) -> u8 {
 }
 
 /// What is set, and a value for every column of a table: only that there is one matters.
-fn with_columns(mut bindings: Bindings, data: Option<&Path>) -> Result<Bindings, Report> {
-    let Some(path) = data else { return Ok(bindings) };
-    let table = files::read_columns(path, &[], &[])?;
-    let unset = table.columns.into_iter().filter(|c| bindings.iter().all(|(name, _)| *name != c.name));
-    let columns: Bindings = unset.map(|column| (column.name, Datum::Real(0.0))).collect();
+fn with_columns(mut bindings: Bindings, table: Option<&Table>) -> Bindings {
+    let columns = table.into_iter().flat_map(|table| &table.columns);
+    let unset = columns.filter(|c| bindings.iter().all(|(name, _)| *name != c.name));
+    let columns: Bindings = unset.map(|column| (column.name.clone(), Datum::Real(0.0))).collect();
     bindings.extend(columns);
-    Ok(bindings)
+    bindings
 }
 
-fn check_one(path: Option<&Path>, text: Option<&str>, options: &RunOptions) -> Report {
-    match Source::of(path, text) {
-        Ok(source) => Interpreter::shared().check(&source.program(), options),
-        Err(report) => report,
+/// What is wrong with a program, and which columns of a table it reads.
+fn check_one(
+    path: Option<&Path>,
+    text: Option<&str>,
+    options: &RunOptions,
+    table: Option<&Table>,
+) -> (Report, Option<TableCheck>) {
+    let program = match Source::of(path, text) {
+        Ok(source) => source.program(),
+        Err(report) => return (report, None),
+    };
+    let mut report = Interpreter::shared().check(&program, options);
+    // A program that cannot be read reads no columns.
+    let columns = table.and_then(|table| dmci_fit::check_table(&program, table).ok());
+    if let Some(columns) = &columns {
+        report.append(columns.warnings.clone());
     }
+    (report, columns)
 }
 
 fn summary(report: &Report) -> String {

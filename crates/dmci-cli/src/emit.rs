@@ -1,7 +1,6 @@
 //! `dmci emit`: a program as source of another language.
 
 use crate::args::emit::Emit;
-use crate::eval::{Prepared, check_settings, number_names, present, rows_without, wanted, words};
 use crate::options::Clock;
 use crate::source::Source;
 use crate::{files, options, output};
@@ -9,7 +8,7 @@ use dmci::{
     Batch, Column, Datum, Diagnostic, ErrorCode, Interpreter, Model, ModelOptions, Names, Report, RunOptions, Want,
 };
 use dmci_emit::{Language, Signature};
-use dmci_fit::{Table, TableColumn};
+use dmci_fit::{Prepared, Table, TableColumn, check_settings, number_names, present, rows_without, wanted, words};
 
 /// Writes a program in another language.
 pub fn emit(args: &Emit) -> u8 {
@@ -47,7 +46,7 @@ pub fn source(args: &Emit) -> Result<String, Report> {
     let (clock, cancel) = (Clock::start(&run), run.cancel.clone());
     let rows = present(&table, &rows_without(&table, &names.mentioned)?);
     let Prepared { run, params, inputs, columns, point } =
-        Prepared::new(&names, &table, run, args.wrt.as_deref(), &rows)?;
+        Prepared::new(&names, &table, run, options::wrt(args.wrt.as_deref()).as_deref(), &rows)?;
     let mut options =
         ModelOptions { output: false, outputs: args.outputs, ..options::model_options(run, &args.switches) };
     options.loops &= language.has_loops();
@@ -105,7 +104,7 @@ fn with_outputs(mut report: Report) -> Report {
 
 /// The names that are set and are no parameters, as a table of one row.
 fn one_row(args: &Emit, names: &Names, run: &mut RunOptions) -> Table {
-    let params = wanted(args.wrt.as_deref(), names, run);
+    let params = wanted(options::wrt(args.wrt.as_deref()).as_deref(), names, run);
     let (params, rest) = std::mem::take(&mut run.bindings).into_iter().partition(|(name, _)| params.contains(name));
     run.bindings = params;
     let rest: Vec<(String, Datum)> = rest;

@@ -1,8 +1,6 @@
 //! `dmci eval`: a program for every row of a table.
 
-mod groups;
 mod objective;
-mod prepared;
 mod results;
 
 use crate::args::Eval;
@@ -12,10 +10,8 @@ use crate::source::Source;
 use crate::{files, options, output};
 use dmci::ErrorCode;
 use dmci::{Diagnostic, Interpreter, Report};
-use dmci_fit::{FitRecord, Table};
-use groups::groups;
+use dmci_fit::{FitRecord, Table, check_settings, fitted_groups, present, rows_without, words};
 use objective::objective;
-pub use prepared::{Prepared, check_settings, number_names, present, rows_without, wanted, words};
 use results::{Results, field};
 
 /// Failed rows that are shown in full.
@@ -56,7 +52,8 @@ fn evaluate(args: &Eval) -> Result<u8, Report> {
         }
     }
     let missing = rows_without(&table, &read)?;
-    let groups = fit.as_ref().map_or(Ok(Vec::new()), |fit| groups(fit, &names, &table, &present(&table, &missing)))?;
+    let groups =
+        fit.as_ref().map_or(Ok(Vec::new()), |fit| fitted_groups(fit, &names, &table, &present(&table, &missing)))?;
     let clock = Clock::start(&run);
     let cancel = run.cancel.clone();
     let targets =

@@ -1,7 +1,7 @@
 //! `dmci fit`: parameters from data.
 
 mod checkpoint;
-mod progress;
+pub mod progress;
 pub mod request;
 mod table;
 

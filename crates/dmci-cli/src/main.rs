@@ -2,7 +2,10 @@
 
 mod args;
 mod check;
+mod compare;
 mod compile;
+mod completions;
+mod data;
 mod emit;
 mod eval;
 mod explain;
@@ -13,6 +16,7 @@ mod info;
 mod mcp;
 mod options;
 mod output;
+mod predict;
 mod prompt;
 mod quantity;
 mod repl;
@@ -31,11 +35,19 @@ use std::process::ExitCode;
 
 /// The command line. A negative number behind an option is its value: what is wrong with it is for the option to say.
 fn parse() -> Result<Args, clap::Error> {
+    let mut command = command();
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// The commands and their options, with defaults in the help.
+fn command() -> clap::Command {
     let number = |arg: clap::Arg| match arg.get_action().takes_values() && !arg.is_positional() {
         true => arg.allow_negative_numbers(true),
         false => arg,
     };
-    let defaults = dmci_fit::FitRequest::defaults();
+    let mut defaults = dmci_fit::FitRequest::defaults();
+    defaults.extend(dmci_fit::PredictSettings::defaults());
     let shown = |arg: clap::Arg| match (arg.get_help(), defaults.get(arg.get_id().as_str())) {
         (Some(help), Some(default)) => {
             let help = format!("{help} [default: {default}]");
@@ -43,9 +55,7 @@ fn parse() -> Result<Args, clap::Error> {
         }
         _ => arg,
     };
-    let mut command = Args::command().mut_subcommands(|command| command.mut_args(number).mut_args(shown));
-    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
-    Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    Args::command().mut_subcommands(|command| command.mut_args(number).mut_args(shown))
 }
 
 /// Runs a command that shows nothing until it is done.
@@ -68,12 +78,17 @@ fn main() -> ExitCode {
     let code = match parse() {
         Ok(args) => match args.command {
             Command::Prompt(args) => prompt::prompt(&args),
+            Command::Completions(args) => completions::completions(&args, command()),
+            Command::Man(args) => completions::man(&args, command()),
             Command::Mcp(args) => mcp::mcp(&args),
             Command::Run(args) => waiting(|| run::run(&args)),
+            Command::Data(args) => waiting(|| data::data(&args)),
             Command::Repl(args) => repl::repl(&args),
             Command::Grad(args) => waiting(|| grad::grad(&args)),
             Command::Eval(args) => waiting(|| eval::eval(&args)),
             Command::Fit(args) => fit::fit(&args),
+            Command::Predict(args) => waiting(|| predict::predict(&args)),
+            Command::Compare(args) => compare::compare(&args),
             #[cfg(feature = "sample")]
             Command::Sample(args) => sample::sample(&args),
             #[cfg(not(feature = "sample"))]

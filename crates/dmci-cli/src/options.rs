@@ -127,6 +127,11 @@ impl Clock {
     }
 }
 
+/// The names of `--wrt`, if it is given.
+pub fn wrt(list: Option<&str>) -> Option<Vec<String>> {
+    list.map(names)
+}
+
 /// Names with commas between them; between bars, a name may have anything in it.
 pub fn names(list: &str) -> Vec<String> {
     let mut names = vec![String::new()];

@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use dmci::ErrorCode;
 use dmci::{Diagnostic, Report, Spelling};
 use serde_json::{Value as Json, json};
-use std::io::{ErrorKind as IoErrorKind, IsTerminal, Write};
+use std::io::{BufWriter, ErrorKind as IoErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
 /// Why standard output could not be written, for the end of the command.
@@ -15,9 +15,14 @@ static LOST: OnceLock<String> = OnceLock::new();
 
 /// Prints text to standard output as it is.
 pub fn print(text: &str) {
+    print_with(|out| out.write_all(text.as_bytes()));
+}
+
+/// Prints to standard output what is written piece by piece.
+pub fn print_with(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) {
     waiting::clear();
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() != IoErrorKind::BrokenPipe => {
             let _ = LOST.set(error.to_string());
         }

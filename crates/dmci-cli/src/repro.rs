@@ -215,9 +215,13 @@ fn check(args: &Repro) -> Result<u8, Report> {
 }
 
 /// A file of the shared data, in the folder that DMCI_SHARED names.
-fn shared(name: &str) -> Option<String> {
-    let folder = std::env::var_os("DMCI_SHARED").map_or_else(|| PathBuf::from("../shared"), PathBuf::from);
-    std::fs::read_to_string(folder.join(name)).ok()
+fn shared(name: &str) -> Option<Vec<u8>> {
+    std::fs::read(shared_folder().join(name)).ok()
+}
+
+/// The folder of shared data: the one that DMCI_SHARED names, or ../shared.
+pub fn shared_folder() -> PathBuf {
+    std::env::var_os("DMCI_SHARED").map_or_else(|| PathBuf::from("../shared"), PathBuf::from)
 }
 
 /// Hands a request to a Python with JAX: the script and its input; gives what it prints.

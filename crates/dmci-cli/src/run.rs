@@ -4,7 +4,7 @@ use crate::args::Run;
 use crate::output;
 use crate::source::Source;
 use crate::{options, output::print_json};
-use dmci::{Datum, Outcome, Report};
+use dmci::{Datum, Diagnostic, ErrorCode, Outcome, Report};
 use serde_json::json;
 
 /// Runs a program.
@@ -25,13 +25,14 @@ fn prepare(args: &Run) -> Result<Result<Outcome, Report>, Report> {
 fn finish(result: Result<Outcome, Report>, json: bool) -> u8 {
     match result {
         Ok(outcome) if json => {
-            print_json(&json!({"value": outcome.value.to_json(), "output": outcome.output}));
+            output::print_with(|out| {
+                write!(out, "{{\"output\":{},\"value\":", json!(outcome.output))?;
+                outcome.value.write_json(out)?;
+                out.write_all(b"}\n")
+            });
             0
         }
-        Ok(outcome) => {
-            print_outcome(&outcome);
-            0
-        }
+        Ok(outcome) => print_outcome(&outcome),
         Err(failure) if json => {
             print_json(&json!({"error": output::to_json(&failure), "output": failure.output}));
             failure.exit_code()
@@ -44,13 +45,21 @@ fn finish(result: Result<Outcome, Report>, json: bool) -> u8 {
     }
 }
 
-/// Prints output and value, each on lines of its own.
-pub fn print_outcome(outcome: &Outcome) {
+/// Prints output and value, each on lines of its own; the exit code. A value that is cut is an error.
+pub fn print_outcome(outcome: &Outcome) -> u8 {
     let value = match outcome.value {
         Datum::Unspecified => String::new(),
         _ => with_newline(&outcome.text),
     };
     output::print(&(with_newline(&outcome.output) + &value));
+    if !outcome.cut {
+        return 0;
+    }
+    let message = "the value of the program is too long to print: the text above ends before the value does";
+    let error = Diagnostic::error(ErrorCode::E0404, message);
+    let report = Report::from(error.help("return a part of it, or print it as JSON with --json"));
+    output::print_report(&report);
+    report.exit_code()
 }
 
 /// The text with a newline at its end, unless it is empty.

@@ -160,7 +160,7 @@ fn problem_of(file: Option<&PathBuf>, args: &RowArgs) -> Result<SearchProblem, R
 }
 
 /// Who proposes if a model is named and nobody says who else does.
-const BESIDE_MODEL: &str = "enumeration,library,grammar=3,model";
+const BESIDE_MODEL: &str = "enumeration,decomposition,library,grammar=3,model";
 
 /// Who proposes, if the command line says so.
 fn proposer(args: &Arguments) -> Option<String> {

@@ -1,13 +1,13 @@
 //! `dmci tape`: what is recorded of a program, and why.
 
 use crate::args::Tape;
-use crate::eval::{Prepared, check_settings, present, rows_without, words};
 use crate::grad::{failed, grad_options};
 use crate::options::Clock;
 use crate::output::{self, print_json};
 use crate::source::Source;
 use crate::{files, options, run};
 use dmci::{Batch, Interpreter, ModelOptions, Report, TapeOptions, TapeReport, Want};
+use dmci_fit::{Prepared, check_settings, present, rows_without, words};
 use serde_json::json;
 
 /// Shows what a run recorded, or what the rows of a table need.
@@ -54,7 +54,7 @@ fn many(args: &Tape) -> Result<u8, Report> {
     options::stop_on_interrupt(&run.cancel);
     let (clock, cancel) = (Clock::start(&run), run.cancel.clone());
     let Prepared { run, params, inputs, columns, point } =
-        Prepared::new(&names, &table, run, args.wrt.as_deref(), &rows)?;
+        Prepared::new(&names, &table, run, options::wrt(args.wrt.as_deref()).as_deref(), &rows)?;
     let options = ModelOptions { explain: true, output: false, ..options::model_options(run, &args.switches) };
     let input_names: Vec<&str> = inputs.iter().map(String::as_str).collect();
     let model = dmci::Model::with_params(program, params, &input_names, options);

@@ -265,3 +265,52 @@ fn hostile_texts_are_refused_or_run() {
         assert_eq!(dmci(&["run", "-", "--json"], program, &root()).code, code);
     }
 }
+
+#[test]
+fn columns_are_checked_without_running() {
+    let space = Workspace::new("check-data");
+    space.write("rows.csv", "t,u,k,site,note,y\n1,1,3,north,,2\n2,2,3,south,b,3\n");
+    space
+        .write("m.scm", "(params (a free 1.0) (b free 0.0 (per site))) (+ (if (eq? site 'north) (* a t u) (* k b)) 1)");
+    let ran = dmci(&["check", "m.scm", "--data", "rows.csv"], "", space.path());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for says in [
+        "rows.csv: u is the same as t in every row",
+        "rows.csv: k is 3 in every row",
+        "(eq? site 'north) is never true: site holds texts, and 'north is a symbol",
+        "write (string=? site \"north\")",
+    ] {
+        assert!(ran.stderr.contains(says), "{says}: {}", ran.stderr);
+    }
+    assert_eq!(ran.stdout, "m.scm: 3 problems\nrows.csv: columns read: t, u, k, site; not read: note, y\n");
+    let ran = dmci(&["check", "-e", "(* 2 t)", "--data", "rows.csv", "--json"], "", space.path());
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&json["ok"], &json["files"][0]["reads"]), (&true.into(), &serde_json::json!(["t"])));
+    let program = "(params (a free 1.0)) (* a time_dayz)";
+    space.write("days.csv", "time_days,y\n1,2\n2,3\n");
+    let ran = dmci(&["fit", "-e", program, "--data", "days.csv", "--target", "y"], "", space.path());
+    assert!(ran.code == 1 && ran.stderr.contains("did you mean the column time_days?"), "{}", ran.stderr);
+}
+
+#[test]
+fn shells_and_manuals_know_the_command_line() {
+    for shell in ["bash", "zsh", "fish"] {
+        let ran = dmci(&["completions", shell], "", &root());
+        assert!(ran.code == 0 && ran.stdout.contains("predict") && ran.stdout.contains("holdout"), "{}", ran.stderr);
+    }
+    let ran = dmci(&["man", "fit"], "", &root());
+    assert!(ran.code == 0 && ran.stdout.contains(".TH") && ran.stdout.contains("holdout"), "{}", ran.stdout);
+    let ran = dmci(&["man", "prdict"], "", &root());
+    assert!(ran.code == 2 && ran.stderr.contains("did you mean predict?"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_repl_loads_documents_and_differentiates() {
+    let space = Workspace::new("repl-commands");
+    space.write("square.scm", "(define (cube x) (* x x x))\n");
+    let input =
+        ":load square.scm\n(cube 3)\n:grad cube 2.0\n:grad (lambda (x y) (* x y)) 2.0 3.0\n:doc grad\nexit\n(+ 40 2)\n";
+    let ran = dmci(&["repl", "--no-history"], input, space.path());
+    assert!(ran.stdout.starts_with("27\n12.0\n(3.0 2.0)\n(grad f)\n  a procedure"), "{}{}", ran.stdout, ran.stderr);
+    assert!(!ran.stdout.contains("42") && ran.stderr.is_empty(), "{}{}", ran.stdout, ran.stderr);
+}

@@ -168,9 +168,9 @@ fn a_name_may_be_a_keyword_and_is_set_once() {
 fn columns_of_a_table_are_no_unbound_names() {
     let space = space("check-columns");
     space.write("m.scm", "(params (a free 1.0))\n(* a time_days time_dayz x)\n");
-    space.write("t.csv", "time_days,x\n1,\n");
+    space.write("t.csv", "time_days,x\n1,\n2,4\n");
     let ran = dmci(&["check", "m.scm", "--data", "t.csv"], "", space.path());
-    assert!(ran.code == 1 && ran.stdout == "m.scm: 1 problem\n", "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.code == 1 && ran.stdout.starts_with("m.scm: 1 problem\n"), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains("did you mean time_days?"), "{}", ran.stderr);
     let ran = dmci(&["check", "m.scm"], "", space.path());
     assert!(ran.stdout == "m.scm: 3 problems\n" && !ran.stderr.contains("did you mean"), "{}", ran.stderr);

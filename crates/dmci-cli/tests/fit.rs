@@ -623,3 +623,19 @@ fn standard_input_is_read_once_and_serves_one_purpose() {
         assert!(ran.stderr.contains("standard input is the program already"), "{}", ran.stderr);
     }
 }
+
+#[test]
+fn unused_columns_may_hold_anything_and_any_delimiter_will_do() {
+    let space = Workspace::new("fit-data");
+    space.write("rows.csv", "x;note;y\n0,5;;2,0\n1,5;a;4,0\n2,5;;6,1\n3,5;\"b; c\";8,0\n");
+    space.write("line.scm", "(params (a free 1.0) (b free 1.0)) (+ a (* b x))");
+    for program in [&["line.scm", "--target", "y"][..], &["--formula", "y ~ a + b*x"]] {
+        let ran = dmci(&[&["fit"], program, &["--data", "rows.csv", "--json"]].concat(), "", space.path());
+        let json: Json = serde_json::from_str(&ran.stdout).unwrap();
+        // By hand: slope 10.05 / 5 and the mean of y, 5.025, at the mean of x, 2.
+        let (a, b) = (&json["parameters"]["a"]["value"], &json["parameters"]["b"]["value"]);
+        assert!((b.as_f64().unwrap() - 2.01).abs() < 1e-6 && (a.as_f64().unwrap() - 1.005).abs() < 1e-6, "{json}");
+    }
+    let ran = dmci(&["fit", "--formula", "y ~ a + b*note", "--data", "rows.csv"], "", space.path());
+    assert!(ran.code == 1 && ran.stderr.contains("row 1 has nothing in column note"), "{}", ran.stderr);
+}

@@ -45,7 +45,7 @@ pub struct Search {
     pub problem: Option<PathBuf>,
     #[command(flatten)]
     pub rows: RowArgs,
-    /// Proposers with commas between them, each with a share behind = [default: enumeration,library,grammar=3]
+    /// Proposers with commas between them, each with a share behind = [default: enumeration,decomposition,library,grammar=3]
     #[arg(long, value_name = "NAMES")]
     pub proposer: Option<String>,
     #[command(flatten)]

@@ -1,10 +1,9 @@
 //! Programs that give their own objective, over other data than they were fitted to.
 
-use super::groups::{Group, groups};
 use super::{field, write};
 use crate::args::Eval;
 use dmci::{Datum, Names, Program, Report, RunOptions};
-use dmci_fit::{FitRecord, Table};
+use dmci_fit::{FitRecord, FittedGroup, Table, fitted_groups};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
 
@@ -22,7 +21,7 @@ pub fn objective(
     run: RunOptions,
 ) -> Result<u8, Report> {
     let all: Vec<usize> = (0..table.rows).collect();
-    let groups = groups(fit, names, table, &all)?;
+    let groups = fitted_groups(fit, names, table, &all)?;
     let mut results = Vec::with_capacity(groups.len());
     for group in &groups {
         let mut run = run.clone();
@@ -67,7 +66,7 @@ fn shaped(names: &Names, mut run: RunOptions) -> RunOptions {
 }
 
 /// What all groups give together: the sum of their objectives, and what has a number for every row.
-fn together(rows: usize, groups: &[Group], results: &[Results]) -> Results {
+fn together(rows: usize, groups: &[FittedGroup], results: &[Results]) -> Results {
     let mut sum: Results = Vec::new();
     let names = results.first().into_iter().flatten().map(|(name, _)| name);
     for name in names {

@@ -1,11 +1,10 @@
 //! What was found for the rows of a table, as text and as JSON.
 
-use super::{Prepared, number_names};
 use crate::args::Eval;
 use crate::options;
 use crate::output;
 use dmci::{Batch, Datum, Model, ModelOptions, Names, Program, Report, RunOptions, Want};
-use dmci_fit::Table;
+use dmci_fit::{Prepared, Table, number_names};
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
 
@@ -43,7 +42,7 @@ impl Results {
         rows: &[usize],
     ) -> Result<(), Report> {
         let Prepared { run, params, inputs, columns, point } =
-            Prepared::new(names, table, run, args.wrt.as_deref(), rows)?;
+            Prepared::new(names, table, run, options::wrt(args.wrt.as_deref()).as_deref(), rows)?;
         let input_names: Vec<&str> = inputs.iter().map(String::as_str).collect();
         self.numbers = params.iter().flat_map(|(name, datum)| number_names(name, datum)).collect();
         let outputs = self.outputs();

@@ -4,7 +4,7 @@ use crate::args::fit::Fit as Arguments;
 use crate::source::{Source, load_program};
 use crate::{files, options};
 use dmci::{Program, Report};
-use dmci_fit::{FitRecord, FitRequest, FormulaNames, Inputs, Problem, Source as ProgramSource, Table};
+use dmci_fit::{Entrant, FitRecord, FitRequest, FormulaNames, Inputs, Problem, Source as ProgramSource, Table};
 use serde_json::{Map, Value as Json};
 use std::path::Path;
 
@@ -67,7 +67,8 @@ impl Loaded {
             });
         }
         let start_from = settings.start_from.as_deref().map(|file| read_fit(Path::new(file)));
-        let mut table = files::read_table(Path::new(settings.data_file()?), &settings.missing)?;
+        let read = settings.columns_read(program.as_ref())?;
+        let mut table = files::read_columns(Path::new(settings.data_file()?), &settings.missing, &read)?;
         let (request, formula) = request.with_formula(&mut table)?;
         let written = || Program::named("<formula>", request.problem.text.as_deref().unwrap_or_default());
         Ok(Loaded {
@@ -77,6 +78,12 @@ impl Loaded {
             start_from: start_from.transpose()?,
             request,
         })
+    }
+
+    /// What takes part in a comparison under this name.
+    pub fn entrant(self, name: &str) -> Entrant {
+        let Loaded { program, table, start_from, request, .. } = self;
+        Entrant { name: name.to_string(), request, program, table, start_from }
     }
 
     /// The problem of the request.

@@ -136,6 +136,7 @@ fn ending(fit: &Fit) -> String {
     let (title, epochs) = (Optimizer::title(fit.optimizer.0), best.epochs);
     let mut text = match fit.optimality.outcome {
         Outcome::Converged => format!("{title} converged in {epochs} {iterations}"),
+        Outcome::Unchecked => format!("{title} converged (curvature not checked) in {epochs} {iterations}"),
         Outcome::Local => format!("{title} converged (local) in {epochs} {iterations}"),
         Outcome::Stalled if !best.stopped.is_end() => {
             format!("{title} stopped after {epochs} {iterations}: {}", best.stopped.sentence())
@@ -157,11 +158,15 @@ fn ending(fit: &Fit) -> String {
     text
 }
 
+/// A share of the largest curvature below this may come from the gradient that is left at the end of a search: no
+/// positive curvature is claimed for it.
+const LEAST_CURVATURE: f64 = 1e-8;
+
 /// What the test of an optimum says.
 fn optimality(fit: &Fit) -> String {
     let tested = &fit.optimality;
     let share = tested.decrement.map(|d| format!("Newton decrement {} of the loss", digits(d, 2)));
-    let curvature = tested.curvature.map(|c| match c > 0.0 {
+    let curvature = tested.curvature.map(|c| match c > LEAST_CURVATURE {
         _ if tested.outcome == Outcome::Flat => "no curvature along a flat direction".to_string(),
         true => "curvature positive".to_string(),
         false => format!("lowest curvature {} of the largest", digits(c, 2)),
