@@ -8,7 +8,8 @@ use dmci_search::candidate::Candidate;
 use dmci_search::data::{Data, FLOOR, Folds, Part};
 use dmci_search::funnel::{Contract, read};
 use dmci_search::judge::{Finding, Judgement, baselines, judge};
-use dmci_search::operation::{DEFAULT, Operations};
+use dmci_search::operation::Operations;
+use dmci_search::problem::SearchProblem;
 use dmci_search::search::{Proposer, Search, Settings, Work};
 use dmci_search::worker::Workshop;
 use serde::{Deserialize, Serialize};
@@ -53,23 +54,25 @@ pub struct SearchRequest {
     pub controls: bool,
 }
 
+/// The defaults are those of a [`SearchProblem`].
 impl Default for SearchRequest {
     fn default() -> Self {
+        let SearchProblem { search, budget, .. } = SearchProblem::default();
         SearchRequest {
             target: String::new(),
-            inputs: None,
+            inputs: search.inputs,
             weights: None,
             sigma: None,
-            sealed: None,
-            rolling: false,
-            folds: 5,
-            operations: DEFAULT.into(),
-            size: 30,
-            seed: 0,
+            sealed: search.sealed,
+            rolling: search.rolling,
+            folds: search.folds,
+            operations: search.operations,
+            size: search.size,
+            seed: search.seed,
             proposer: None,
-            islands: Settings::default().islands,
-            evaluations: None,
-            time_limit: 60.0,
+            islands: search.islands,
+            evaluations: budget.evaluations,
+            time_limit: budget.time_limit,
             threads: None,
             controls: false,
         }

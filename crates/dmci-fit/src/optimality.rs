@@ -90,6 +90,9 @@ const NEGATIVE: f64 = 1e-6;
 /// Moving a number by its own size changes the loss by less than this share: then it is flat.
 const FLAT: f64 = 1e-14;
 
+/// Where the loss must be the same for a number to be flat, as a share of how far starts spread.
+const NEARBY: f64 = 1e-3;
+
 /// A number this many times as large as at its start has gone far.
 const FAR: f64 = 10.0;
 
@@ -151,12 +154,12 @@ pub(crate) fn examine(
             decrement,
             test,
             is_checked: true,
-            flat: flat(problem, raw, found, scale, stepwise),
+            flat: flat(problem, raw, found, scale, stepwise)?,
             direction: of_residuals(problem, raw, found),
             ..Examined::default()
         });
     }
-    let flat = flat(problem, raw, found, scale, stepwise);
+    let flat = flat(problem, raw, found, scale, stepwise)?;
     let local = if problem.is_least_squares() && raw.len() <= MOST_FOR_CURVATURE {
         of_squares(problem, raw, found, scale, evaluations, &flat)?
     } else {
@@ -199,7 +202,13 @@ fn diverging(problem: &Problem, raw: &[f64], loss: f64) -> Result<Vec<usize>, Re
 }
 
 /// Raw numbers that the loss does not depend on.
-fn flat(problem: &Problem, raw: &[f64], found: &Evaluation, scale: f64, stepwise: &[usize]) -> Vec<usize> {
+fn flat(
+    problem: &Problem,
+    raw: &[f64],
+    found: &Evaluation,
+    scale: f64,
+    stepwise: &[usize],
+) -> Result<Vec<usize>, Report> {
     let n = raw.len();
     let influence: Vec<f64> = match problem.is_least_squares() {
         true => column_lengths(&found.jacobian, n).iter().map(|l| l * l).collect(),
@@ -213,7 +222,21 @@ fn flat(problem: &Problem, raw: &[f64], found: &Evaluation, scale: f64, stepwise
             false => influence[*j] == 0.0 && found.gradient.iter().any(|g| *g != 0.0),
         }
     };
-    (0..n).filter(|j| !stepwise.contains(j)).filter(is_flat).collect()
+    let flat: Vec<usize> = (0..n).filter(|j| !stepwise.contains(j)).filter(is_flat).collect();
+    if problem.is_least_squares() || flat.is_empty() {
+        return Ok(flat);
+    }
+    // Between two kinks, as absolute residuals have them, a derivative may be exactly 0 beside a steep slope.
+    let spread = spread(raw);
+    let moved = |j: usize, by: f64| {
+        let mut point = raw.to_vec();
+        point[j] += by * spread[j];
+        point
+    };
+    let points: Vec<Vec<f64>> = flat.iter().flat_map(|&j| [moved(j, NEARBY), moved(j, -NEARBY)]).collect();
+    let losses = problem.evaluate(&points, Need::Loss)?;
+    let same = |pair: &[Evaluation]| pair.iter().all(|there| (there.rank() - found.loss).abs() <= FLAT * scale);
+    Ok(flat.into_iter().zip(losses.chunks(2)).filter(|(_, pair)| same(pair)).map(|(j, _)| j).collect())
 }
 
 /// One over the length of each column of the Jacobian; a number without influence has 0 and no step.

@@ -13,7 +13,7 @@
 //! ```
 
 use crate::operation::{DEFAULT, Operations};
-use crate::search::Proposer;
+use crate::search::{Proposer, Settings};
 use crate::template::Limits;
 use dmci::{Diagnostic, ErrorCode, Report, nearest};
 use dmci_fit::FitRequest;
@@ -110,7 +110,7 @@ impl Default for SearchSettings {
             size: 30,
             holes: BTreeMap::new(),
             objective: ObjectiveKind::default(),
-            islands: 4,
+            islands: Settings::default().islands,
             proposers: BTreeMap::new(),
             seed: 0,
         }
