@@ -1,11 +1,11 @@
 #!/bin/sh
 # Measures `dmci search` on one core and keeps the last lines in bench/results/search-*.txt.
 #
-#   bench/search/run.sh [speed|nguyen|noise|lines]...
+#   bench/search/run.sh [speed|nguyen|noise|lines|levels]...
 #
 # speed: new hypotheses per second on three tables of 200 rows, and where the time goes; nguyen: the twelve problems with
-# five seeds, 10 s each; noise and lines: 100 tables each that have no structure, or that of a line. Seconds are those of
-# the processor. Fails below the bars that each of them prints.
+# five seeds, 10 s each; noise and lines: 100 tables each that have no structure, or that of a line; levels: what each
+# level of sameness finds among hypotheses, and what it costs. Seconds are those of the processor. Fails below the bars that each of them prints.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 target=${CARGO_TARGET_DIR:-$root/target}

@@ -26,6 +26,7 @@ pub mod operation;
 pub mod problem;
 pub mod prompt;
 pub mod same;
+pub mod saturation;
 pub mod score;
 pub mod search;
 pub mod steps;

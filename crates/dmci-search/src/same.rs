@@ -9,6 +9,7 @@ use crate::least_squares::{Fitter, Rows, linear_parameters};
 use crate::lower::Lowered;
 use crate::operation::{Operation, Operations};
 use crate::problem::refusal;
+use crate::saturation::{Bounds, Signs, normal};
 use dmci::{Column, Interpreter, Parameter, ParameterKind, Program, Report};
 use dmci_fit::{LeanOptions, Problem, ProblemOptions, Table, TableColumn, Transform};
 use dmci_ops::real::{exp, sqrt};
@@ -47,6 +48,8 @@ pub struct Comparison {
     pub relation: Relation,
     /// Whether the programs have the same canonical form.
     pub same_form: bool,
+    /// Whether their normal forms are equal on these inputs, or their canonical forms.
+    pub same_normal_form: bool,
     /// Draws of each family.
     pub draws: usize,
     /// Draws of the first that the second cannot describe.
@@ -322,8 +325,9 @@ fn deviation(list: &[f64]) -> f64 {
 pub fn compare(a: &Family, b: &Family, table: &Table, names: &[String], seed: u64) -> Result<Comparison, Report> {
     let (inside, wide) = Inputs::both(table, names, [a, b])?;
     let same_form = matches!((&a.expr, &b.expr), (Some(x), Some(y)) if x.hash == y.hash);
+    let same_normal_form = same_form || is_one_normal_form(a, b, &inside, &wide);
     let (mut first_failed, mut second_failed) = (Vec::new(), Vec::new());
-    if !same_form {
+    if !same_normal_form {
         first_failed = failed(a, b, &inside, &wide, &mut Stream::new(seed, 1))?;
         second_failed = failed(b, a, &inside, &wide, &mut Stream::new(seed, 2))?;
     }
@@ -333,7 +337,16 @@ pub fn compare(a: &Family, b: &Family, table: &Table, names: &[String], seed: u6
         (false, true) => Relation::SecondWithinFirst,
         (false, false) => Relation::Different,
     };
-    Ok(Comparison { relation, same_form, draws: DRAWS, first_failed, second_failed })
+    Ok(Comparison { relation, same_form, same_normal_form, draws: DRAWS, first_failed, second_failed })
+}
+
+/// Whether rewriting shows that two expressions are the same function on the inputs and on the wider range.
+fn is_one_normal_form(a: &Family, b: &Family, inside: &Inputs, wide: &Inputs) -> bool {
+    let (Some(x), Some(y)) = (&a.expr, &b.expr) else { return false };
+    let columns = inside.columns.iter().zip(&wide.columns);
+    let signs: Vec<Signs> = columns.map(|(near, far)| Signs::of(near).or(Signs::of(far))).collect();
+    let form = |c: &Candidate| normal(&c.expr, &c.values, &signs, Bounds::default()).0;
+    x.values.len() == y.values.len() && form(x) == form(y)
 }
 
 /// The draws of one family that another one cannot describe.

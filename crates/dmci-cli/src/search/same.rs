@@ -17,6 +17,7 @@ pub fn same(args: &Same) -> u8 {
                     "schema": "dmci-same-1",
                     "relation": found.relation,
                     "same_form": found.same_form,
+                    "same_normal_form": found.same_normal_form,
                     "draws": found.draws,
                     "first_failed": found.first_failed,
                     "second_failed": found.second_failed,
@@ -72,6 +73,7 @@ fn text(args: &Same, found: &Comparison) -> String {
     let (a, b) = (args.first.display(), args.second.display());
     let mut out = match found.relation {
         Relation::Same if found.same_form => "same: the canonical forms are equal\n".to_string(),
+        Relation::Same if found.same_normal_form => "same: the normal forms are equal on these inputs\n".to_string(),
         Relation::Same => "same\n".to_string(),
         Relation::FirstWithinSecond => format!("{a} within {b}\n"),
         Relation::SecondWithinFirst => format!("{b} within {a}\n"),

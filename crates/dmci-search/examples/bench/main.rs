@@ -1,7 +1,8 @@
 //! Measures searches on one core: `bench speed [SECONDS]`, `bench nguyen [SEEDS]`, `bench noise [TABLES HYPOTHESES]`,
-//! `bench lines [TABLES HYPOTHESES]`, `bench feynman [SECONDS LAWS]`. `bench/search/run.sh` and `bench/search/feynman/run.sh` run them. Ends with 1 below the bar of what it runs.
+//! `bench lines [TABLES HYPOTHESES]`, `bench levels [HYPOTHESES]`, `bench feynman [SECONDS LAWS]`. `bench/search/run.sh` and `bench/search/feynman/run.sh` run them. Ends with 1 below the bar of what it runs.
 
 mod feynman;
+mod levels;
 
 use dmci_search::data::{Data, FLOOR, Folds, Part};
 use dmci_search::judge::{Finding, Judgement, baselines, judge};
@@ -88,16 +89,18 @@ fn judged(ran: &Ran, seed: u64) -> Option<Judgement> {
     judge(&mut ran.workshop.scorer(), ran.search.front(), &[], validated, seed)
 }
 
+/// The tables of what is said about speed.
+const TABLES: [(&str, usize, Law); 3] = [
+    ("saturation", 2, |x| 3.5 * x[0] / (0.8 + x[0]) * (-0.3 * x[1]).exp()),
+    ("pendulum", 2, |x| std::f64::consts::TAU * (x[0] / 9.81).sqrt() * (1.0 + x[1] * x[1] / 16.0)),
+    ("waves", 1, |x| 2.0 * (1.7 * x[0]).sin() + 0.3 * x[0] * x[0]),
+];
+
 fn speed(seconds: f64) -> bool {
-    let tables: [(&str, usize, Law); 3] = [
-        ("saturation", 2, |x| 3.5 * x[0] / (0.8 + x[0]) * (-0.3 * x[1]).exp()),
-        ("pendulum", 2, |x| std::f64::consts::TAU * (x[0] / 9.81).sqrt() * (1.0 + x[1] * x[1] / 16.0)),
-        ("waves", 1, |x| 2.0 * (1.7 * x[0]).sin() + 0.3 * x[0] * x[0]),
-    ];
     println!("200 rows, noise 0.05, all rows open, default operations, {seconds} s of one core each; per second:");
     println!("table       new  converged  duplicates  proposals  rungs 0-1  rung 2  the rest");
     let mut reached = true;
-    for (name, inputs, law) in tables {
+    for (name, inputs, law) in TABLES {
         // Noise, so that there is always something left to explain; all 200 rows are open.
         let table = part(200, inputs, (0.2, 3.0), 0.05, 1, &law);
         let ran = run(table, Some(&[false; 200]), 1, None, Duration::from_secs_f64(seconds));
@@ -209,11 +212,13 @@ fn main() -> std::process::ExitCode {
         Some("nguyen") => nguyen(number(2, 5.0) as u64),
         Some("noise") => noise(number(2, 100.0) as u64, number(3, 4000.0) as u64),
         Some("lines") => lines(number(2, 100.0) as u64, number(3, 4000.0) as u64),
+        Some("levels") => levels::levels(number(2, 3000.0) as u64),
         Some("feynman") => feynman::feynman(number(2, 60.0), words.get(3).map_or("", String::as_str)),
         Some("feynman-tables") => feynman::tables(words.get(2).map_or("tables", String::as_str)),
         Some("feynman-answers") => feynman::answers(words.get(2).map_or("answers.txt", String::as_str)),
         _ => {
             println!("bench speed [SECONDS] | nguyen [SEEDS] | noise [TABLES HYPOTHESES] | lines [TABLES HYPOTHESES]");
+            println!("bench levels [HYPOTHESES]");
             println!("bench feynman [SECONDS LAWS] | feynman-tables FOLDER | feynman-answers FILE");
             false
         }
