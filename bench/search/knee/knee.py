@@ -10,10 +10,9 @@ family, and the RMSE of held-out cycles (split, split + 10, ..., 99) after 60 an
 import argparse
 import json
 import pathlib
+import random
 import subprocess
 import tempfile
-
-import numpy
 
 SEED = "(params (q0 free 1.0 (per cell)) (b free 0.02 (per cell)))\n(hole fade (k) (- q0 (* b (sqrt k))))\n"
 TRUTH = "(params (q0 free 1.0) (a free 0.0165) (c free 0.0022))\n(* q0 (min (- 1 (* a (sqrt k))) (- 1 (* c k))))\n"
@@ -21,12 +20,12 @@ TRUTH = "(params (q0 free 1.0) (a free 0.0165) (c free 0.0022))\n(* q0 (min (- 1
 
 def cells(folder, seed, split):
     """Writes the cycles that are searched, and all of them with marks of those that are scored."""
-    random = numpy.random.default_rng(seed)
+    draws = random.Random(seed)
     searched, scored = ["cell,k,q"], ["cell,k,q,held"]
     for cell in range(12):
-        a, c = 0.01648 * (1 + 0.15 * random.normal()), 0.00222 * (1 + 0.15 * random.normal())
+        a, c = 0.01648 * (1 + 0.15 * draws.gauss(0, 1)), 0.00222 * (1 + 0.15 * draws.gauss(0, 1))
         for k in range(100):
-            q = min(1 - a * k**0.5, 1 - c * k) + 0.002 * random.normal()
+            q = min(1 - a * k**0.5, 1 - c * k) + 0.002 * draws.gauss(0, 1)
             # The paper clamps what stands below the root to 1e-4.
             row = f"c{cell},{max(k, 1e-4)},{q:.6f}"
             if k < split:

@@ -115,6 +115,31 @@ impl Expr {
         self.nodes.iter().any(|n| matches!(n, Node::Var(_)))
     }
 
+    /// Whether it is a line in the variables, whatever its parameters are.
+    pub fn is_affine(&self) -> bool {
+        // The degree of each operand, as far as it is known to be a polynomial; what is none counts as of degree 2.
+        let mut degrees: Vec<usize> = Vec::new();
+        for node in self.nodes.iter().rev() {
+            let degree = match node {
+                Node::Var(_) => 1,
+                Node::Param(_) | Node::Int(_) => 0,
+                Node::Op(operation) => {
+                    let a = degrees.pop().unwrap_or(0);
+                    let b = if operation.arity() == 2 { degrees.pop().unwrap_or(0) } else { 0 };
+                    match operation {
+                        Operation::Add | Operation::Sub | Operation::Neg => a.max(b),
+                        Operation::Mul => a + b,
+                        Operation::Div if b == 0 => a,
+                        _ if a + b == 0 => 0,
+                        _ => 2,
+                    }
+                }
+            };
+            degrees.push(degree.min(2));
+        }
+        degrees.pop().is_some_and(|degree| degree <= 1)
+    }
+
     /// Numbers parameters in the order of use; gives the old number of each.
     pub fn renumber(&mut self) -> Vec<u16> {
         let mut old: Vec<u16> = Vec::new();
@@ -263,6 +288,19 @@ mod tests {
             let data = Program::new(text).data().expect("it is read");
             assert_eq!(Expr::read(&data[0], &variables, &parameters), None, "{text}");
         }
+    }
+
+    #[test]
+    fn lines_are_told_from_what_is_none() {
+        let (variables, parameters) = (names(&["x", "y"]), names(&["a", "b"]));
+        let is = |text: &str| {
+            let data = Program::new(text).data().expect("it is read");
+            Expr::read(&data[0], &variables, &parameters).expect("it is an expression").is_affine()
+        };
+        assert!(
+            ["x", "a", "(+ a (* b x))", "(- (/ x (exp a)) (* 3 (- y a)))", "(* (+ a b) (- x))"].into_iter().all(is)
+        );
+        assert!(!["(* x y)", "(square x)", "(/ a x)", "(sin x)", "(expt x a)", "(+ x (* x a x))"].into_iter().any(is));
     }
 
     #[test]

@@ -73,6 +73,9 @@ const DRAWS: usize = 4999;
 /// Starts of the last fits.
 const STARTS: usize = 32;
 
+/// Errors are the same if their difference is a share of their squares that the ends of converged fits explain.
+const SAME_ERRORS: f64 = 1e-6;
+
 /// The level of significance.
 pub const LEVEL: f64 = 0.01;
 
@@ -116,17 +119,15 @@ pub fn judge(
     // Without sealed rows the best was chosen by the very errors it is judged by: each choice counts.
     let choices = if is_sealed { 1.0 } else { validated.max(1) as f64 };
     let signed = scorer.general.is_some();
-    let compare =
-        |other: &Judged, number: u64| compare(&best, other, signed, choices, &mut Stream::new(seed, 0x3a1 + number));
-    let hash = |judged: &Judged| judged.entry.candidate.hash;
-    let rivals: Vec<&Judged> = base.iter().filter(|b| hash(b) != hash(&best)).collect();
-    // A baseline that is on the front, too, is compared once.
-    let is_baseline = |o: &Judged| base.iter().any(|b| hash(b) == hash(o));
+    // The same draws for all: programs of the same errors get the same p.
+    let compare = |other: &Judged| compare(&best, other, signed, choices, &mut Stream::new(seed, 0x3a1));
+    let rivals: Vec<&Judged> = base.iter().filter(|b| !is_one(b, &best)).collect();
+    // A baseline that is on the front, too, in whatever form, is compared once.
+    let is_baseline = |o: &Judged| base.iter().any(|b| is_one(b, o));
     let is_simpler = |o: &Judged| o.entry.score.nodes < best.entry.score.nodes;
     let simpler: Vec<&Judged> = all.iter().filter(|o| is_simpler(o) && !is_baseline(o)).collect();
     // One family of comparisons: each is corrected for all of them.
-    let mut against: Vec<Against> =
-        rivals.iter().chain(&simpler).enumerate().map(|(i, other)| compare(other, i as u64)).collect();
+    let mut against: Vec<Against> = rivals.iter().chain(&simpler).map(|other| compare(other)).collect();
     holm(&mut against);
     let others = against.split_off(rivals.len());
     let not_distinguishable: Vec<String> = others
@@ -136,10 +137,11 @@ pub fn judge(
         .map(|(_, o)| scorer.formula(&o.entry.candidate, &o.entry.score.values))
         .collect();
     let worse = |name: &str| against.iter().find(|a| a.baseline == name).is_none_or(|a| a.p < LEVEL);
-    let is = |name: &str| base.iter().any(|b| b.name == name && b.entry.candidate.hash == best.entry.candidate.hash);
+    let is = |name: &str| base.iter().any(|b| b.name == name && is_one(b, &best));
     let finding = if is("constant") || !worse("constant") {
         Finding::NoStructure
-    } else if is("linear") || !worse("linear") {
+    } else if is("linear") || !worse("linear") || scorer.general.is_none() && best.entry.candidate.expr.is_affine() {
+        // A line with fewer parameters than the full one is a line, too.
         Finding::Linear
     } else if against.iter().all(|a| a.p < LEVEL) && !base.iter().any(|b| is(&b.name)) {
         Finding::Found
@@ -148,6 +150,16 @@ pub fn judge(
     };
     let text = words(scorer, finding, &best, &against, &not_distinguishable, is_sealed);
     Some(Judgement { finding, text, best, baselines: base, against, not_distinguishable })
+}
+
+/// Whether two programs are one for a judge: the same hypothesis, or as many parameters and the same errors, so that no
+/// number of rows would tell them apart.
+fn is_one(a: &Judged, b: &Judged) -> bool {
+    let differs = |(x, y): (&f64, &f64)| (x - y) * (x - y);
+    let apart: f64 = a.errors.iter().zip(&b.errors).map(differs).sum();
+    let size: f64 = a.errors.iter().map(|e| e * e).sum();
+    let same_errors = !a.errors.is_empty() && a.errors.len() == b.errors.len() && apart <= SAME_ERRORS * size;
+    a.entry.candidate.hash == b.entry.candidate.hash || same_errors && a.entry.score.rank == b.entry.score.rank
 }
 
 fn judged(scorer: &mut Scorer<'_>, name: &str, candidate: &Candidate) -> Option<Judged> {
@@ -223,6 +235,12 @@ fn words(
             data.target,
             p("constant")
         ),
+        Finding::Linear if best.entry.candidate.expr.is_affine() => {
+            format!(
+                "Linear: {} = {formula} is better than its mean, and nothing that is no line is better.",
+                data.target
+            )
+        }
         Finding::Linear => format!(
             "Linear: a line predicts {} better than its mean, and nothing more complex is distinguishable from it{}.",
             data.target,
