@@ -5,6 +5,7 @@ pub mod completions;
 pub mod data;
 pub mod emit;
 pub mod fit;
+pub mod forecast;
 pub mod model;
 pub mod predict;
 pub mod repro;
@@ -18,6 +19,7 @@ use completions::{COMPLETIONS_EXAMPLES, Completions, MAN_EXAMPLES, Man};
 use data::{DATA_EXAMPLES, Data};
 use emit::{EMIT_EXAMPLES, Emit};
 use fit::{FIT_EXAMPLES, Fit};
+use forecast::{FORECAST_EXAMPLES, Forecast};
 use predict::{PREDICT_EXAMPLES, Predict};
 use repro::{REPRO_EXAMPLES, Repro};
 use sample::{SAMPLE_EXAMPLES, Sample};
@@ -67,6 +69,9 @@ pub enum Command {
     /// Fit several models to the same rows and compare them
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(Box<Compare>),
+    /// Forecast from several origins and score the forecasts beside baselines
+    #[command(after_help = FORECAST_EXAMPLES)]
+    Forecast(Box<Forecast>),
     /// Draw from the posterior of a program with priors
     #[command(after_help = SAMPLE_EXAMPLES)]
     Sample(Box<Sample>),

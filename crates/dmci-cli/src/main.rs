@@ -11,6 +11,7 @@ mod eval;
 mod explain;
 mod files;
 mod fit;
+mod forecast;
 mod grad;
 mod info;
 mod mcp;
@@ -48,6 +49,7 @@ fn command() -> clap::Command {
     };
     let mut defaults = dmci_fit::FitRequest::defaults();
     defaults.extend(dmci_fit::PredictSettings::defaults());
+    defaults.extend(dmci_fit::ForecastSettings::defaults());
     let shown = |arg: clap::Arg| match (arg.get_help(), defaults.get(arg.get_id().as_str())) {
         (Some(help), Some(default)) => {
             let help = format!("{help} [default: {default}]");
@@ -55,7 +57,11 @@ fn command() -> clap::Command {
         }
         _ => arg,
     };
-    Args::command().mut_subcommands(|command| command.mut_args(number).mut_args(shown))
+    // In a forecast, --time is the column of times.
+    let limit = |arg: clap::Arg| arg.long("time-limit-of-evaluation");
+    Args::command()
+        .mut_subcommand("forecast", |command| command.mut_arg("time", limit))
+        .mut_subcommands(|command| command.mut_args(number).mut_args(shown))
 }
 
 /// Runs a command that shows nothing until it is done.
@@ -89,6 +95,7 @@ fn main() -> ExitCode {
             Command::Fit(args) => fit::fit(&args),
             Command::Predict(args) => waiting(|| predict::predict(&args)),
             Command::Compare(args) => compare::compare(&args),
+            Command::Forecast(args) => forecast::forecast(&args),
             #[cfg(feature = "sample")]
             Command::Sample(args) => sample::sample(&args),
             #[cfg(not(feature = "sample"))]

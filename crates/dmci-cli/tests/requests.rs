@@ -188,7 +188,7 @@ fn options_count_more_than_a_request_and_its_paths_start_at_its_folder() {
 fn every_setting_in_a_message_is_an_option() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let space = Workspace::new("requests-messages");
-    let commands = ["fit", "run", "grad", "eval", "emit", "tape", "search", "compare", "predict"];
+    let commands = ["fit", "run", "grad", "eval", "emit", "tape", "search", "compare", "predict", "forecast"];
     let help: String = commands.map(|command| dmci(&[command, "--help"], "", space.path()).stdout).concat();
     let mut folders: Vec<_> = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path().join("src")).collect();
     let mut seen = 0;

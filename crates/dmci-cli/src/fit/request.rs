@@ -58,6 +58,11 @@ pub struct Loaded {
 impl Loaded {
     /// Reads the files of a request.
     pub fn read(request: &FitRequest) -> Result<Loaded, Report> {
+        Loaded::read_with(request, &[])
+    }
+
+    /// Reads the files of a request, with further columns of its table.
+    pub fn read_with(request: &FitRequest, columns: &[String]) -> Result<Loaded, Report> {
         let settings = &request.problem;
         let mut program = None;
         if settings.formula.is_none() {
@@ -67,7 +72,7 @@ impl Loaded {
             });
         }
         let start_from = settings.start_from.as_deref().map(|file| read_fit(Path::new(file)));
-        let read = settings.columns_read(program.as_ref())?;
+        let read = [settings.columns_read(program.as_ref())?, columns.to_vec()].concat();
         let mut table = files::read_columns(Path::new(settings.data_file()?), &settings.missing, &read)?;
         let (request, formula) = request.with_formula(&mut table)?;
         let written = || Program::named("<formula>", request.problem.text.as_deref().unwrap_or_default());
