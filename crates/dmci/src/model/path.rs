@@ -320,7 +320,11 @@ fn fingerprint(tape: &Tape) -> u32 {
         Node::Int(i) => mix(hash, *i as u64),
         _ => hash,
     });
-    let decision = |hash: u64, guard: &Guard| mix(hash, u64::from(guard.node.0) << 1 | u64::from(guard.outcome));
+    // What is compared counts, too: the orders of a long sort differ in nothing else.
+    let decision = |hash: u64, guard: &Guard| {
+        let own = mix(hash, u64::from(guard.node.0) << 1 | u64::from(guard.outcome));
+        tape.operands(guard.node.0 as usize).iter().fold(own, |hash, operand| mix(hash, u64::from(operand.0)))
+    };
     let hash = tape.guards.iter().fold(hash, decision);
     (hash ^ hash >> 32) as u32
 }
