@@ -77,6 +77,9 @@ fn prepare(args: &Prepare) -> Result<u8, Report> {
         return Err(output::usage_error(format!("there are no data {}", args.name), help));
     };
     let folder = args.from.clone().unwrap_or_else(|| shared_folder().join(&source.folder));
+    if source.name != "sst" {
+        return prepare_table(args, &source, &folder);
+    }
     let start = args.start.as_deref().unwrap_or(&source.start);
     let start = month_of(start)
         .ok_or_else(|| output::usage_error(format!("--start is no month: {start}"), "write it as 1950-01"))?;
@@ -120,6 +123,45 @@ fn prepare(args: &Prepare) -> Result<u8, Report> {
             "shares": prepared.patterns.shares, "units": prepared.patterns.units, "loadings": prepared.patterns.loadings,
             "fine": fine, "report": lines}),
         );
+    } else {
+        lines.iter().for_each(|line| output::print_line(line));
+    }
+    Ok(u8::from(!fine))
+}
+
+/// Makes the table of a source whose files are tables themselves.
+fn prepare_table(args: &Prepare, source: &Source, folder: &Path) -> Result<u8, Report> {
+    if args.start.is_some() {
+        return Err(output::usage_error(format!("{} has no first month", source.name), "remove --start"));
+    }
+    let mut texts = Vec::new();
+    let mut lines = Vec::new();
+    let mut fine = true;
+    for file in &source.files {
+        let bytes = read(&folder.join(&file.name))?;
+        if args.check {
+            let same = digits(&bytes) == file.sha256;
+            fine &= same;
+            lines.push(format!("{}: SHA-256 {}", file.name, if same { "as expected" } else { "is another one" }));
+        }
+        texts.push(String::from_utf8_lossy(&bytes).into_owned());
+    }
+    let (what, count, table) = match &texts[..] {
+        [fade, cells] => {
+            let cells = dmci_repro::l::data::read(fade, cells)?;
+            ("cells kept", cells.len(), dmci_repro::l::data::table(&cells))
+        }
+        _ => {
+            let seasons = dmci_repro::k::data::Seasons::read(texts.first().map_or("", String::as_str))?;
+            ("seasons", seasons.count(), seasons.table())
+        }
+    };
+    lines.insert(0, format!("{}: {count} {what}, {} rows", folder.display(), table.lines().count() - 1));
+    if let Some(out) = &args.out {
+        files::write(out, table.as_bytes(), "--out")?;
+    }
+    if args.json {
+        output::print_json(&json!({"count": count, "what": what, "fine": fine, "report": lines}));
     } else {
         lines.iter().for_each(|line| output::print_line(line));
     }

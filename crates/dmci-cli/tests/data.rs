@@ -85,3 +85,23 @@ fn the_shared_field_agrees_with_its_reference() {
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     assert_eq!(ran.stdout.matches(": fine").count(), 6, "{}", ran.stdout);
 }
+
+/// Cells become health on both grids; a file that is not the known one is seen.
+#[test]
+fn capacities_become_health() {
+    let space = Workspace::new("data-battery");
+    let mut fade = "cell,cycle,qd_ah\n".to_string();
+    (2..300).for_each(|n| fade += &format!("b1c0,{n},{}\n", 1.1 - 0.001 * f64::from(n)));
+    std::fs::write(space.path().join("capacity_fade.csv"), &fade).expect("a table");
+    std::fs::write(space.path().join("cells.csv"), "cell,cycle_life\nb1c0,221\n").expect("a table");
+    let args = ["data", "prepare", "battery", "--from", ".", "--out", "health.csv"];
+    let ran = dmci(&args, "", space.path());
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert!(ran.stdout.contains("1 cells kept, 100 rows"), "{}", ran.stdout);
+    let table = std::fs::read_to_string(space.path().join("health.csv")).expect("a table");
+    let last: Vec<&str> = table.lines().last().expect("a row").split(',').collect();
+    let number = |k: usize| last[k].parse::<f64>().expect("a number");
+    assert!((number(2) - 0.8).abs() < 1e-3 && (number(3) - 1.0 + 0.099 / 1.098).abs() < 1e-9, "{last:?}");
+    let ran = dmci(&["data", "prepare", "battery", "--from", ".", "--check"], "", space.path());
+    assert!(ran.code == 1 && ran.stdout.contains("capacity_fade.csv: SHA-256 is another one"), "{}", ran.stdout);
+}

@@ -4,6 +4,7 @@ pub mod baselines;
 pub mod data;
 pub mod score;
 mod show;
+pub mod units;
 
 use crate::{Host, Settings};
 use baselines::{Baselines, NAMES};
@@ -11,6 +12,7 @@ use data::{GRIDS, PANDEMIC, PATH, Seasons, TEST, TRAINING, VALIDATION};
 use dmci::Report;
 use score::{Score, Spread, score};
 use serde::{Deserialize, Serialize};
+use units::Units;
 
 /// A method on a grid of origins and horizons, calibrated on the training seasons.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,14 +36,21 @@ pub struct K {
     pub data: String,
     /// The baselines on all grids.
     pub baselines: Vec<Forecasts>,
+    /// Whether the sizes are small.
+    #[serde(default)]
+    pub quick: bool,
+    /// Seasons that are left out in turn.
+    #[serde(default)]
+    pub units: Units,
 }
 
 impl K {
     /// Runs it.
-    pub fn run(_: &Settings, host: &Host) -> Result<K, Report> {
+    pub fn run(settings: &Settings, host: &Host) -> Result<K, Report> {
         let Some(text) = host.shared_text(PATH) else { return Ok(K::default()) };
         let data = Seasons::read(&text)?;
-        Ok(K { baselines: all_baselines(&data), data: data.hash })
+        let units = units::run(&data, settings.quick)?;
+        Ok(K { baselines: all_baselines(&data), data: data.hash, quick: settings.quick, units })
     }
 
     /// The scores of a method on a grid.

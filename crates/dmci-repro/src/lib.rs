@@ -15,11 +15,13 @@ pub mod hand;
 pub mod i;
 pub mod j;
 pub mod k;
+pub mod l;
 pub mod lim;
 pub mod m;
 pub mod numbers;
 pub mod predict;
 pub mod record;
+pub mod searches;
 pub mod sources;
 pub mod table;
 pub mod task;
@@ -135,5 +137,7 @@ experiments! {
     "i" i::I, "calibration with 6 to 126 parameters";
     "j" j::J, "many distinct programs, each used once";
     "k" k::K, "influenza forecasts by programs, and whether a search may trust its fitness";
+    "l" l::L, "battery capacity fade: structures as programs, scored as in the paper and honestly";
+    "lim" lim::Lim, "a linear inverse model of ENSO: a Kalman likelihood as a program, scored as in the paper and honestly";
     "m" m::M, "misspecification: models fitted to data of their neighbours (not in the paper)";
 }

@@ -18,7 +18,7 @@ pub struct Source {
     pub get: String,
     /// Its folder below the shared data.
     pub folder: String,
-    /// The first month of a monthly field, such as 1950-01.
+    /// The first month of a monthly field, such as 1950-01; empty for other data.
     pub start: String,
     /// What `dmci data prepare` makes of it.
     pub makes: String,

@@ -20,7 +20,9 @@ fn root() -> PathBuf {
 fn documents() -> Vec<PathBuf> {
     let mut all = vec![root().join("README.md"), root().join("experiments/README.md")];
     let markdown = |path: &PathBuf| path.extension().is_some_and(|e| e == "md");
-    all.extend(std::fs::read_dir(root().join("docs")).unwrap().map(|f| f.unwrap().path()).filter(markdown));
+    for folder in ["docs", "docs/studies"] {
+        all.extend(std::fs::read_dir(root().join(folder)).unwrap().map(|f| f.unwrap().path()).filter(markdown));
+    }
     all.extend(EXPERIMENTS.iter().map(|(letter, _)| root().join(format!("experiments/{letter}/README.md"))));
     all.sort();
     all

@@ -137,3 +137,49 @@ fn without_data_nothing_is_claimed_of_influenza() {
     assert!(!claims.is_empty());
     assert!(claims.iter().all(|c| c.verdict == dmci_repro::table::Verdict::NotRun));
 }
+
+/// The likelihood of the ENSO study is that of a filter by hand, and both gradient searches end stable.
+#[test]
+fn the_likelihood_of_enso_passes_its_gate() {
+    if shared("data/sst_cobe2/sst_2deg_1950_2019.npy").is_none() {
+        return;
+    }
+    let host = Host { shared: &shared, ..Host::nothing() };
+    let settings = Settings { quick: true, ..Settings::default() };
+    let claims = run("lim", &settings, &host).unwrap().unwrap().claims;
+    let count = |verdict| claims.iter().filter(|c| c.verdict == verdict).count();
+    let failing: Vec<_> = claims.iter().filter(|c| c.verdict == dmci_repro::table::Verdict::Fails).collect();
+    assert!(failing.is_empty(), "{failing:?}");
+    assert!(count(dmci_repro::table::Verdict::Holds) >= 12, "{claims:?}");
+}
+
+/// Without the field no claim about ENSO holds or fails.
+#[test]
+fn without_data_nothing_is_claimed_of_enso() {
+    let claims = run("lim", &Settings::default(), &Host::nothing()).unwrap().unwrap().claims;
+    assert!(claims.len() > 20);
+    assert!(claims.iter().all(|c| c.verdict == dmci_repro::table::Verdict::NotRun));
+}
+
+/// The naive floors of the paper come out, and the structure that knows the end of the grid is seen.
+#[test]
+fn the_naive_floors_of_batteries_are_those_of_the_paper() {
+    if shared(dmci_repro::l::data::FADE).is_none() {
+        return;
+    }
+    let host = Host { shared: &shared, ..Host::nothing() };
+    let settings = Settings { quick: true, ..Settings::default() };
+    let claims = run("l", &settings, &host).unwrap().unwrap().claims;
+    let holds: Vec<_> =
+        claims.iter().filter(|c| c.text.contains("scores as in the paper") || c.text.contains("117")).collect();
+    assert_eq!(holds.len(), 3);
+    holds.iter().for_each(|c| assert_eq!(c.verdict, dmci_repro::table::Verdict::Holds, "{c:?}"));
+}
+
+/// Without the tables no claim about batteries holds or fails.
+#[test]
+fn without_data_nothing_is_claimed_of_batteries() {
+    let claims = run("l", &Settings::default(), &Host::nothing()).unwrap().unwrap().claims;
+    assert!(claims.len() > 12);
+    assert!(claims.iter().all(|c| c.verdict == dmci_repro::table::Verdict::NotRun));
+}

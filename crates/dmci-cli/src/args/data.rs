@@ -7,6 +7,7 @@ pub const DATA_EXAMPLES: &str = "\
 Examples:
   dmci data                                        what studies need, and how to get it
   dmci data prepare sst --from DIR --out pcs.csv   principal components of a sea surface temperature field
+  dmci data prepare battery --out health.csv       health of cells on the grids of the paper
   dmci data prepare sst --check                    the shared data, compared with their reference
 
 Nothing is downloaded. Without --from, files are looked for in the folder that DMCI_SHARED names [default: ../shared].";
@@ -31,18 +32,18 @@ pub enum DataCommand {
 /// Arguments of `data prepare`.
 #[derive(ClapArgs, Debug)]
 pub struct Prepare {
-    /// The data: sst
+    /// The data: sst, battery or flu
     pub name: String,
-    /// The folder of the raw files: an array (.npy) and grid.csv
+    /// The folder of the raw files; of a field an array (.npy) and grid.csv
     #[arg(long, value_name = "DIR")]
     pub from: Option<PathBuf>,
     /// The first month of the array [default: that of the known file]
     #[arg(long, value_name = "YYYY-MM")]
     pub start: Option<String>,
-    /// Write principal components and indices, month by month
+    /// Write what is made: components and indices by month, health of cells, or seasons
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Compare the raw files with their hashes, and the tables with pcs20.csv and pc_stats.csv beside them
+    /// Compare the raw files with their hashes, and components with pcs20.csv and pc_stats.csv beside them
     #[arg(long)]
     pub check: bool,
     /// Print one JSON object

@@ -12,13 +12,14 @@ Examples:
   dmci repro check                           every cell of every table, from the stored results
 
 Experiments: a gradients, b generated programs, c recursive models, d structural search, e operators,
-g composition, h batching, i many parameters, j many programs, and m, models fitted to data of their
-neighbours, which is not in the paper. F, K and L need a language model or large data.";
+g composition, h batching, i many parameters, j many programs, k influenza, l batteries, lim El Nino, and m,
+models fitted to data of their neighbours, which is not in the paper. k, l and lim read shared data, as dmci data
+says; without them they run nothing.";
 
 /// Arguments of `repro`.
 #[derive(ClapArgs, Debug)]
 pub struct Repro {
-    /// a, b, c, d, e, g, h, i, j, m, all of them, or check
+    /// a, b, c, d, e, g, h, i, j, k, l, lim, m, all of them, or check
     #[arg(required = true, value_name = "EXPERIMENT")]
     pub experiments: Vec<String>,
     /// Few seeds and small sizes

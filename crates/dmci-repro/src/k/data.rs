@@ -81,6 +81,24 @@ impl Seasons {
         &self.seasons[&year]
     }
 
+    /// All seasons as CSV: the season, its week from 0, and the shares.
+    pub fn table(&self) -> String {
+        let mut text = "season,week".to_string();
+        (0..REGIONS).for_each(|r| text += &format!(",series{r}"));
+        for (season, weeks) in &self.seasons {
+            for (week, row) in weeks.iter().enumerate() {
+                text += &format!("\n{season},{week}");
+                row.iter().for_each(|x| text += &format!(",{x:?}"));
+            }
+        }
+        text + "\n"
+    }
+
+    /// How many seasons there are.
+    pub fn count(&self) -> usize {
+        self.seasons.len()
+    }
+
     /// The mean of some seasons, by week and series.
     pub fn climatology(&self, years: &[u32]) -> Vec<Row> {
         let mut mean = vec![[0.0; REGIONS]; WEEKS];

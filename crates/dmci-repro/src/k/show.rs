@@ -1,10 +1,12 @@
 //! The tables, claims and figures of experiment K.
 
 use super::data::{EVERY, LONG, SHORT};
+use super::units::{Against, CANDIDATES, CHOSEN};
 use super::{Forecasts, K};
 use crate::Experiment;
+use crate::numbers::mean;
 use crate::table::{Claim, Table};
-use dmci_plot::figure::Figure;
+use dmci_plot::figure::{Figure, Line};
 
 /// What the baselines are known to score: mean root mean square error on validation and test.
 const KNOWN: [(&str, &str, f64, f64); 8] = [
@@ -74,9 +76,112 @@ impl K {
     }
 }
 
+impl K {
+    fn unit_table(&self) -> Table {
+        let columns = ["method", "RMSE", "WIS", "coverage 50%", "coverage 95%", "sealed 2023: RMSE", "WIS"];
+        let title = "K. One season left out at a time, 1-4 weeks: means over seasons, and the sealed season";
+        let mut table = Table::new("k-units", title, &columns);
+        let mut methods: Vec<&str> = Vec::new();
+        for l in &self.units.left_out {
+            if !methods.contains(&l.method.as_str()) && l.method != CHOSEN {
+                methods.push(&l.method);
+            }
+        }
+        methods.push(CHOSEN);
+        for method in methods {
+            let all = || self.units.left_out.iter().filter(|l| l.method == method).map(|l| l.score);
+            let sealed = self.units.sealed.iter().find(|l| l.method == method).map(|l| l.score).unwrap_or_default();
+            table.row([
+                method.to_string(),
+                share(mean(all().map(|s| s.rmse.0))),
+                share(mean(all().map(|s| s.wis.0))),
+                percent(mean(all().map(|s| s.half.0))),
+                percent(mean(all().map(|s| s.wide.0))),
+                share(sealed.rmse.0),
+                share(sealed.wis.0),
+            ]);
+        }
+        table.note("twelve seasons: 2010 to 2019, 2021 and 2022. Climatologies, autoregressions and the parameters of the programs come from the other eleven; the chosen program has the smallest mean RMSE over these eleven when each of them is left out in turn. For the sealed season everything comes from all twelve.");
+        table.note("the programs are small statistical ones that may read a climatology and an autoregression: crates/dmci-repro/programs/k. They were written by hand; no language model and no search proposed them.");
+        table
+    }
+
+    fn chosen_table(&self) -> Table {
+        let mut table =
+            Table::new("k-chosen", "K. The program that the other seasons chose", &["season left out", "program"]);
+        self.units.chosen.iter().for_each(|(season, name)| table.row([season.to_string(), name.clone()]));
+        table
+    }
+
+    fn against_table(&self) -> Table {
+        let columns =
+            ["baseline", "seasons in which the program is better", "difference of RMSE", "interval of 90%", "p"];
+        let title = "K. The chosen program beside the baselines, with the season as the unit";
+        let mut table = Table::new("k-against", title, &columns);
+        for a in &self.units.against {
+            table.row([
+                a.baseline.clone(),
+                format!("{} of {}", a.better, self.units.left_out.iter().filter(|l| l.method == CHOSEN).count()),
+                format!("{:+.5}", a.difference.0),
+                format!("[{:+.5}, {:+.5}]", a.interval[0].0, a.interval[1].0),
+                format!("{:.4}", a.p.0),
+            ]);
+        }
+        table.note("p: the share of all ways to give signs to the seasons' differences whose mean is as far from 0, two-sided.");
+        table
+    }
+
+    /// The baseline with the smallest mean RMSE over the seasons that were left out.
+    fn best_baseline(&self) -> Option<&Against> {
+        let error = |name: &str| mean(self.units.left_out.iter().filter(|l| l.method == name).map(|l| l.score.rmse.0));
+        self.units.against.iter().min_by(|a, b| error(&a.baseline).total_cmp(&error(&b.baseline)))
+    }
+
+    fn unit_claims(&self) -> Vec<Claim> {
+        let claim = |text: &str, decide: &dyn Fn() -> Option<(bool, String)>| {
+            if self.data.is_empty() {
+                return Claim::not_run(text, MISSING);
+            }
+            if self.quick {
+                return Claim::not_run(text, "a quick run cannot tell");
+            }
+            decide()
+                .map_or_else(|| Claim::not_run(text, "not measured"), |(holds, found)| Claim::new(text, holds, found))
+        };
+        let found = |a: &Against| {
+            let [low, high] = a.interval;
+            format!("{}: {:+.5} [{:+.5}, {:+.5}], p = {:.4}", a.baseline, a.difference.0, low.0, high.0, a.p.0)
+        };
+        let sealed = |method: &str| Some(self.units.sealed.iter().find(|l| l.method == method)?.score.rmse.0);
+        vec![
+            claim("the chosen program is significantly better than the best baseline over seasons (p < .05)", &|| {
+                let best = self.best_baseline()?;
+                Some((best.difference.0 < 0.0 && best.p.0 < 0.05, found(best)))
+            }),
+            claim("it is significantly better than every baseline over seasons (p < .05)", &|| {
+                let worst = self.units.against.iter().max_by(|a, b| a.p.0.total_cmp(&b.p.0))?;
+                let all = self.units.against.iter().all(|a| a.difference.0 < 0.0 && a.p.0 < 0.05);
+                Some((all, found(worst)))
+            }),
+            claim("on the sealed season 2023 it is better than the baseline that was best before", &|| {
+                let name = &self.best_baseline()?.baseline;
+                let (ours, other) = (sealed(CHOSEN)?, sealed(name)?);
+                Some((ours < other, format!("{} against {} of {name}", share(ours), share(other))))
+            }),
+            claim("on the sealed season it is better than every baseline", &|| {
+                let (ours, names) = (sealed(CHOSEN)?, self.units.against.iter().map(|a| &a.baseline));
+                let mut list: Vec<(f64, &String)> = names.filter_map(|n| Some((sealed(n)?, n))).collect();
+                list.sort_by(|a, b| a.0.total_cmp(&b.0));
+                let (best, name) = list.first()?;
+                Some((ours < *best, format!("{} against {} of {name}", share(ours), share(*best))))
+            }),
+        ]
+    }
+}
+
 impl Experiment for K {
     fn tables(&self) -> Vec<Table> {
-        let mut tables = vec![self.baseline_table()];
+        let mut tables = vec![self.baseline_table(), self.unit_table(), self.against_table(), self.chosen_table()];
         if self.data.is_empty() {
             tables.iter_mut().for_each(|table| table.note(MISSING));
         }
@@ -84,14 +189,23 @@ impl Experiment for K {
     }
 
     fn claims(&self) -> Vec<Claim> {
-        self.baseline_claims()
+        let mut claims = self.baseline_claims();
+        claims.extend(self.unit_claims());
+        claims
     }
 
     fn figures(&self) -> Vec<Figure> {
-        Vec::new()
+        let mut figure = Figure::new("k-seasons", "K: RMSE by season left out", "season", "RMSE", (false, false));
+        let of = |method: &str| -> Vec<(f64, f64)> {
+            let all = self.units.left_out.iter().chain(&self.units.sealed).filter(|l| l.method == method);
+            all.map(|l| (f64::from(l.season), l.score.rmse.0)).collect()
+        };
+        let names = self.units.against.iter().map(|a| a.baseline.as_str());
+        figure.lines.extend(names.chain([CHOSEN]).map(|name| Line::new(name, of(name)).marks()));
+        vec![figure]
     }
 
     fn hashes() -> Vec<(String, String)> {
-        Vec::new()
+        CANDIDATES.iter().map(|(name, text)| (format!("program {name}"), dmci_table::hash::of_text(text))).collect()
     }
 }

@@ -1,0 +1,20 @@
+;; The Kalman likelihood of a linear inverse model, as the paper lists it: twice the negative logarithm, without
+;; constants. F is assembled in front of it; Lq, r, floor and obs are bound.
+(define D (vlen (ref obs 0)))
+(define T (car (shape obs)))
+(define Q (+ (matmul Lq (transpose Lq)) (scale 1e-4 (eye D))))
+(define R (scale (+ (softplus r) floor) (eye D)))
+(loop ((k 0) (x (zeros D)) (P (eye D)) (L 0.0))
+  (if (= k T)
+      L
+      (let* ((xpred (matvec F x))
+             (Ppred (+ (matmul (matmul F P) (transpose F)) Q))
+             (y (ref obs k))
+             (e (- y xpred))
+             (S (+ Ppred R))
+             (Sinv (inv S))
+             (Kg (matmul Ppred Sinv))
+             (xnew (+ xpred (matvec Kg e)))
+             (Pnew (matmul (- (eye D) Kg) Ppred))
+             (nll (+ (logdet S) (dot e (matvec Sinv e)))))
+        (recur (+ k 1) xnew Pnew (+ L nll)))))
