@@ -99,6 +99,7 @@ if [ $long = yes ]; then
   section "sampler" sampler
   section "crates from their packages" scripts/package.sh
   section "agents by the official client" scripts/mcp.sh
+  section "answers within our grammar by llama.cpp" scripts/gbnf.sh
   section "conformance on Guile and MIT Scheme" scripts/conformance-peers.sh
   section "linear algebra beside faer" cargo test --release --manifest-path oracles/faer/Cargo.toml
   section "values and derivatives beside JAX" bench/jax/compare.sh

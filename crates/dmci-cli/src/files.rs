@@ -80,7 +80,12 @@ pub fn check_place(path: &Path, option: &str) -> Result<(), Report> {
     tried.map_err(|error| cannot_write(path, &error, option))
 }
 
-fn cannot_write(path: &Path, error: &std::io::Error, option: &str) -> Report {
+/// Makes a folder, if it is not there.
+pub fn make_folder(path: &Path) -> Result<(), Report> {
+    fs::create_dir_all(path).map_err(|error| cannot_read(&path.display().to_string(), &error))
+}
+
+pub fn cannot_write(path: &Path, error: &std::io::Error, option: &str) -> Report {
     let why = match error.kind() {
         ErrorKind::NotFound if !folder_of(path).is_dir() => "its folder does not exist".to_string(),
         ErrorKind::IsADirectory => "it is a directory".to_string(),

@@ -1,6 +1,7 @@
 //! The `dmci` command.
 
 mod args;
+mod ask;
 mod check;
 mod compare;
 mod compile;

@@ -2,8 +2,9 @@
 
 use crate::args::Prompt;
 use crate::output;
-use crate::search::{self, consult};
+use crate::search;
 use dmci::Report;
+use dmci_driver::talk;
 use dmci_search::prompt::{Briefing, Context, VERSION};
 
 /// Shows what a model is told.
@@ -20,7 +21,7 @@ pub fn prompt(args: &Prompt) -> u8 {
 fn text(args: &Prompt) -> Result<String, Report> {
     let described = args.rows.data.is_some();
     let briefing = match described {
-        true => consult::briefing(args.about.as_deref(), args.anonymous, &search::workshop(&args.rows)?),
+        true => talk::briefing(args.about.as_deref(), args.anonymous, &search::workshop(&args.rows)?),
         false => Briefing::default(),
     };
     let question = || briefing.round(&Context::default());

@@ -1,5 +1,7 @@
 //! `dmci repro`: the experiments of the paper, their result files, and the check of these.
 
+mod answers;
+
 use crate::args::repro::Repro;
 use crate::{files, output};
 use dmci::ErrorCode;
@@ -10,6 +12,9 @@ use dmci_repro::{EXPERIMENTS, Host, Outcome, Settings};
 use dmci_table::hash::{Hash, of_text};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+
+/// The folder of result files and recorded answers.
+const RESULTS: &str = "experiments";
 
 /// Runs experiments, or checks what they left.
 pub fn repro(args: &Repro) -> u8 {
@@ -38,14 +43,16 @@ fn run(args: &Repro) -> Result<u8, Report> {
     let settings = Settings { quick: args.quick, single: args.f32, paper_seeds: args.seed_set == "paper" };
     let python = args.python.clone().or_else(|| Some(PathBuf::from("bench/.venv/bin/python")).filter(|p| p.exists()));
     for folder in [&args.plot, &args.out].into_iter().flatten() {
-        make_folder(folder)?;
+        files::make_folder(folder)?;
     }
     let ask = |script: &str, input: &str| ask_python(python.as_deref(), script, input);
-    let host = Host { python: &ask, shared: &shared };
+    let folder = args.out.clone().unwrap_or_else(|| PathBuf::from(RESULTS));
     let mut totals = [0; 3];
     let all = Instant::now();
     for name in chosen(&args.experiments)? {
         let began = Instant::now();
+        let answers = answers::Answers::open(&folder, name, &args.ask)?;
+        let host = Host { python: &ask, shared: &shared, ask: &|question| answers.ask(question) };
         let Some(found) = dmci_repro::run(name, &settings, &host) else { continue };
         let outcome = found?;
         let record = record(name, &settings, outcome.clone(), began.elapsed().as_secs_f64());
@@ -72,10 +79,6 @@ fn run(args: &Repro) -> Result<u8, Report> {
         output::print_line(&format!("claims: {holds} hold, {fails} fail, {not_run} were not run; {seconds:.1} s"));
     }
     Ok(0)
-}
-
-fn make_folder(path: &Path) -> Result<(), Report> {
-    std::fs::create_dir_all(path).map_err(|error| files::cannot_read(&path.display().to_string(), &error))
 }
 
 fn text(name: &str, record: &Record) -> String {
@@ -136,7 +139,7 @@ fn store(folder: &Path, record: &Record, outcome: &Outcome) -> Result<(), Report
     name += if paper_seeds { "-paper" } else { "" };
     name += if quick { "-quick" } else { "" };
     let path = format!("{}/results/{name}.json", record.experiment);
-    make_folder(&folder.join(&record.experiment).join("results"))?;
+    files::make_folder(&folder.join(&record.experiment).join("results"))?;
     let text = serde_json::to_string(record).unwrap_or_default() + "\n";
     files::write(&folder.join(&path), text.as_bytes(), "--out")?;
     let mut manifest = manifest(folder)?;
@@ -168,7 +171,7 @@ fn damaged(name: &str, why: &str) -> Report {
 
 /// Makes every table again from the measurements of its file and compares every cell.
 fn check(args: &Repro) -> Result<u8, Report> {
-    let folder = args.out.clone().unwrap_or_else(|| PathBuf::from("experiments"));
+    let folder = args.out.clone().unwrap_or_else(|| PathBuf::from(RESULTS));
     let manifest = manifest(&folder)?;
     if manifest.files.is_empty() {
         let path = folder.join("manifest.json");
@@ -194,7 +197,7 @@ fn check(args: &Repro) -> Result<u8, Report> {
         let failing = record.claims.iter().filter(|c| c.verdict == Verdict::Fails);
         fails.extend(failing.map(|c| format!("{}: {}: {}", entry.path, c.text, c.found)));
         if let Some(plot) = &args.plot {
-            make_folder(plot)?;
+            files::make_folder(plot)?;
             let rebuilt = dmci_repro::rebuild(&record.experiment, &record.measured);
             for figure in rebuilt.map(|o| o.figures).unwrap_or_default() {
                 files::write(&plot.join(format!("{}.svg", figure.id)), figure.svg().as_bytes(), "--plot")?;

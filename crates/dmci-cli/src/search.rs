@@ -6,7 +6,7 @@ mod kept;
 mod meter;
 pub mod same;
 
-use crate::args::model::ModelArgs;
+use crate::args::model::{AskArgs, ModelArgs};
 use crate::args::search::{RowArgs, Score as ScoreArguments, Search as Arguments, SearchCommand};
 use crate::{files, options, output};
 use dmci::{Cancel, Program, Report};
@@ -166,7 +166,9 @@ const BESIDE_MODEL: &str = "enumeration,decomposition,library,grammar=3,model";
 fn proposer(args: &Arguments) -> Option<String> {
     match &args.model {
         ModelArgs { discover: true, .. } => Some("model".to_string()),
-        ModelArgs { model: Some(_), .. } if args.proposer.is_none() => Some(BESIDE_MODEL.to_string()),
+        ModelArgs { ask: AskArgs { model: Some(_), .. }, .. } if args.proposer.is_none() => {
+            Some(BESIDE_MODEL.to_string())
+        }
         _ => args.proposer.clone(),
     }
 }
@@ -219,7 +221,7 @@ fn sources(problem: &SearchProblem) -> Result<Sources, Report> {
 /// The search of a command line.
 fn begin(args: &Arguments) -> Result<Begun, Report> {
     let names_model = |text: &String| text.split(',').any(|p| p.split('=').next().is_some_and(|n| n.trim() == "model"));
-    if args.model.model.is_none() && args.proposer.as_ref().is_some_and(names_model) {
+    if args.model.ask.model.is_none() && args.proposer.as_ref().is_some_and(names_model) {
         return Err(wrong("nobody says who the proposer model is".into(), "name it with --model"));
     }
     let mut problem = asked(args)?;

@@ -147,7 +147,8 @@ fn an_endpoint_is_asked_within_the_budget_and_its_key_is_shown_nowhere() {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Ran { stdout: text(&output.stdout), stderr: text(&output.stderr), code: output.status.code().unwrap_or(-1) }
     };
-    let good = ask(&["--money", "1.00", "--price", "0.25,1.0"]);
+    let journal: &[&str] = if cfg!(feature = "journal") { &["--out", "run.db"] } else { &[] };
+    let good = ask(&[&["--money", "1.00", "--price", "0.25,1.0"], journal].concat());
     assert_eq!(good.code, 0, "{}{}", good.stdout, good.stderr);
     assert!(good.stderr.contains("questions") && good.stderr.contains("cost 0.00"), "{}", good.stderr);
     assert!(calls.load(Ordering::SeqCst) >= 1);
@@ -162,6 +163,32 @@ fn an_endpoint_is_asked_within_the_budget_and_its_key_is_shown_nowhere() {
         ["calls.jsonl", "page.html"].iter().map(|f| std::fs::read_to_string(space.path().join(f)).unwrap()).collect();
     assert!(!all.contains("0123456789") && !files.contains("0123456789"), "the key is out");
     assert!(files.contains("\"event\":\"reserve\""));
+    // Whatever else the run left: the journal with its companions, and anything that nobody thought of.
+    let mut looked = 0;
+    for file in std::fs::read_dir(space.path()).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        assert!(!bytes.windows(10).any(|w| w == b"0123456789"), "the key is out");
+        looked += 1;
+    }
+    assert!(looked >= 3 + usize::from(cfg!(feature = "journal")));
+}
+
+/// What LLM-SR has models write: a body in Python over `params[0]`, `params[1]`, ...
+#[test]
+fn skeletons_of_llm_sr_are_read_and_fitted() {
+    let space = Workspace::new("model-llm-sr");
+    table(&space);
+    let answer = "import numpy as np\n\nMAX_NPARAMS = 10\nparams = [1.0] * MAX_NPARAMS\n\n\
+                  def equation(x: np.ndarray, params: np.ndarray) -> np.ndarray:\n    \
+                  \"\"\"A decay and an oscillation.\n\n    Args:\n        x: time\n    \"\"\"\n    \
+                  decay = params[0] * np.exp(-params[1] * x)\n    wave = params[2] * np.sin(params[3] * x)\n    \
+                  return decay + wave\n";
+    std::fs::write(space.path().join("answer.md"), format!("```python\n{answer}```\n")).unwrap();
+    let asked = ["--model", "command:cat > /dev/null; cat answer.md", "--discover", "--json", "--time-limit", "120"];
+    let found = found(&dmci(&[&BASE[..], &asked].concat(), "", space.path()));
+    assert_eq!(found["funnel"]["model"]["rejected"], json!({}), "{}", found["funnel"]);
+    let best = &found["best"];
+    assert!(best["program"].as_str().unwrap().contains("sin") && best["fit"].as_f64().unwrap() < 1e-3, "{best}");
 }
 
 #[test]

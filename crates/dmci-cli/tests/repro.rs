@@ -38,3 +38,34 @@ fn an_unknown_experiment_is_a_usage_error() {
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("there is no experiment z"), "{}", ran.stderr);
 }
+
+/// Answers to the questions of an experiment are recorded as they come, and replayed without anybody to ask.
+#[cfg(unix)]
+#[test]
+fn answers_to_experiments_are_recorded_and_replayed() {
+    let space = Workspace::new("repro-answers");
+    let script = "if grep -q 'a power law'; then echo 'Here: ```scheme (params (a free 3.0) (b free 0.75)) \
+                  (* a (expt x b)) ```'; else echo 'I do not know.'; fi";
+    std::fs::write(space.path().join("ask.sh"), script.replace("a power law", "A power law")).expect("it is written");
+    let base = ["repro", "w", "--quick", "--out", "results"];
+    let recorded = dmci(&[&base[..], &["--model", "command:sh ask.sh"]].concat(), "", space.path());
+    assert_eq!(recorded.code, 0, "{}{}", recorded.stdout, recorded.stderr);
+    assert!(recorded.stderr.contains("answered: B/M07\n"), "{}", recorded.stderr);
+    let file = space.path().join("results/w/answers.jsonl");
+    let text = std::fs::read_to_string(&file).expect("a record");
+    let line: serde_json::Value = text
+        .lines()
+        .map(|l| serde_json::from_str(l).expect("JSON"))
+        .find(|l: &serde_json::Value| l["id"] == "B/M07")
+        .expect("it is there");
+    assert!(line["text"].as_str().expect("text").starts_with("Here: ```scheme") && line["event"] == "answer");
+    assert!(line["prompt_version"] == "dmci-written-1" && line["time"].as_u64() > Some(1_700_000_000), "{line}");
+    let replayed = dmci(&base, "", space.path());
+    let rows = |text: &str| text.lines().filter(|l| l.starts_with('|')).map(String::from).collect::<Vec<_>>();
+    assert_eq!(rows(&replayed.stdout), rows(&recorded.stdout));
+    assert!(replayed.stdout.contains("tokens: not known"), "{}", replayed.stdout);
+    assert_eq!(dmci(&["repro", "check", "--out", "results"], "", space.path()).code, 0);
+    std::fs::write(&file, text + "{}\n").expect("it is written");
+    let damaged = dmci(&base, "", space.path());
+    assert!(damaged.code == 2 && damaged.stderr.contains("is not a recorded answer"), "{damaged:?}");
+}

@@ -9,6 +9,7 @@ pub mod report;
 pub mod request;
 pub mod run;
 pub mod show;
+pub mod talk;
 
 pub use request::{Begun, SearchRequest};
 pub use run::{Consult, Done, Limits, run};

@@ -1,5 +1,6 @@
 //! `folder:`: prompts as files, answers as files, for people and agents. The prompt `KEY.prompt.md` appears at once and
-//! whole; whoever answers writes `KEY.answer.md`, best under another name that is then renamed.
+//! whole; whoever answers writes `KEY.answer.md`, best under another name that is then renamed. A file `MODEL` in the
+//! folder, if there is one, says who answers.
 
 use crate::error::{Error, Kind, cancelled};
 use crate::message::{Answer, Provider, Request, Stop, wait};
@@ -72,7 +73,9 @@ impl Provider for Folder {
         let mut seen = None;
         loop {
             if let Some(text) = self.look(&answer, &mut seen)? {
-                return Ok(Answer { text, ..Answer::default() });
+                let name = std::fs::read_to_string(self.path.join("MODEL")).ok();
+                let model = name.map(|n| n.trim().to_string()).filter(|n| !n.is_empty());
+                return Ok(Answer { text, model, ..Answer::default() });
             }
             if Instant::now() >= end {
                 let message = format!("nobody wrote {} within {} s", answer.display(), self.timeout.as_secs_f64());

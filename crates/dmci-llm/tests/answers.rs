@@ -3,7 +3,7 @@
 //! `answers.txt` has cases: `@@@ name | habit | inputs`, parents after `@@<`, the answer, the programs that it holds
 //! after `@@>`, and parts of the problems after `@@?`.
 
-use dmci_llm::answer::{Hints, read};
+use dmci_llm::answer::{Form, Hints, read};
 use std::collections::BTreeMap;
 
 struct Case<'a> {
@@ -73,6 +73,56 @@ fn every_program_of_the_corpus_is_found() {
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
     assert!(cases.len() >= 60, "{} cases", cases.len());
     assert!(habits.len() >= 9 && habits.values().all(|n| *n >= 3), "{habits:?}");
+}
+
+/// An answer of a language model as it came, with what its prompt asked for.
+struct Raw {
+    name: String,
+    inputs: Vec<String>,
+    count: usize,
+    text: String,
+    /// The programs, taken out by another reader (`scripts/raw-answers.py`); none where they are to be translated.
+    programs: Option<Vec<String>>,
+}
+
+fn raw() -> Vec<Raw> {
+    let list = |value: &serde_json::Value| -> Vec<String> {
+        value.as_array().into_iter().flatten().filter_map(|t| t.as_str()).map(str::to_string).collect()
+    };
+    let lines = include_str!("answers-raw.jsonl").lines();
+    let values = lines.map(|line| serde_json::from_str::<serde_json::Value>(line).expect("a line is JSON"));
+    let one = |v: serde_json::Value| Raw {
+        name: v["name"].as_str().expect("a name").to_string(),
+        inputs: list(&v["inputs"]),
+        count: v["count"].as_u64().expect("a count") as usize,
+        text: v["text"].as_str().expect("a text").to_string(),
+        programs: v.get("programs").map(list),
+    };
+    values.map(one).collect()
+}
+
+/// Answers of a language model to prompts in ten styles: chat, bare programs, thoughts, lists, JSON, Python, formulas,
+/// comments, headings, LaTeX.
+#[test]
+fn every_program_of_raw_answers_is_found() {
+    let answers = raw();
+    let (mut wrong, mut programs) = (Vec::new(), 0);
+    for Raw { name, inputs, count, text, programs: expected } in &answers {
+        let reading = read(text, &Hints { inputs, parents: &[] });
+        let bare = |line: &str| line.split(';').next().unwrap_or("").to_string();
+        let without_comments = |text: &str| text.lines().map(bare).collect::<Vec<_>>().join("\n");
+        let found: Vec<String> = reading.programs.iter().map(|p| words(&without_comments(&p.program))).collect();
+        programs += found.len();
+        let same = match expected {
+            Some(list) => list.iter().map(|p| words(p)).eq(found.iter().cloned()),
+            None => reading.programs.iter().all(|p| p.form == Form::Translated && p.program.starts_with("(params (")),
+        };
+        if found.len() != *count || !same {
+            wrong.push(format!("{name}: {count} wanted, {expected:#?}\n  found {found:#?}\n  {:?}", reading.problems));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), answers.len(), wrong.join("\n"));
+    assert!(answers.len() >= 60 && programs >= 120, "{} answers, {programs} programs", answers.len());
 }
 
 /// Cut anywhere, with anything in between: no panic, and no program that is not whole.

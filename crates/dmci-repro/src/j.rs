@@ -5,7 +5,7 @@ mod arms;
 mod corpus;
 mod formula;
 pub mod generate;
-mod recovery;
+pub mod recovery;
 mod show;
 
 use crate::numbers::Real;

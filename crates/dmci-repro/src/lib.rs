@@ -5,9 +5,11 @@
 
 pub mod a;
 pub mod adam;
+pub mod ask;
 pub mod d;
 pub mod descent;
 pub mod e;
+pub mod f;
 pub mod fits;
 pub mod g;
 pub mod h;
@@ -21,6 +23,7 @@ pub mod m;
 pub mod numbers;
 pub mod predict;
 pub mod record;
+pub mod schema;
 pub mod searches;
 pub mod sources;
 pub mod table;
@@ -28,6 +31,7 @@ pub mod task;
 pub mod timing;
 pub mod torch;
 pub mod train;
+pub mod w;
 
 use dmci::Report;
 use dmci_plot::figure::Figure;
@@ -53,12 +57,15 @@ pub struct Host<'a> {
     pub python: &'a dyn Fn(&str, &str) -> Result<String, String>,
     /// The bytes of a file of shared data, if there is one.
     pub shared: &'a dyn Fn(&str) -> Option<Vec<u8>>,
+    /// Answers a question to a language model, or says why not. Experiments ask from several threads.
+    pub ask: ask::Ask<'a>,
 }
 
 impl Host<'_> {
     /// A host that has nothing.
     pub fn nothing() -> Host<'static> {
-        Host { python: &|_, _| Err("there is no Python".into()), shared: &|_| None }
+        let ask = &|_: &ask::Question| Err("there is nobody to ask".into());
+        Host { python: &|_, _| Err("there is no Python".into()), shared: &|_| None, ask }
     }
 
     /// The text of a file of shared data, if there is one.
@@ -132,6 +139,7 @@ experiments! {
     "c" fits::C, "recursive models: eight models, four methods";
     "d" d::D, "structural search: every candidate is a new program";
     "e" e::E, "operators found by descent over soft choices";
+    "f" f::F, "a language model in the loop: proposes programs, which are fitted, and reads their residuals";
     "g" g::G, "programs composed of programs, and swapped while running";
     "h" h::H, "many lanes at once, large models, populations, jax.vmap";
     "i" i::I, "calibration with 6 to 126 parameters";
@@ -140,4 +148,5 @@ experiments! {
     "l" l::L, "battery capacity fade: structures as programs, scored as in the paper and honestly";
     "lim" lim::Lim, "a linear inverse model of ENSO: a Kalman likelihood as a program, scored as in the paper and honestly";
     "m" m::M, "misspecification: models fitted to data of their neighbours (not in the paper)";
+    "w" w::W, "programs that a language model writes under one prompt: the funnel and the fits";
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use dmci::Mode;
+use dmci_repro::ask::{Question, Reply, Source};
 use dmci_repro::predict::{ByHand, Engine, Hand, Predict, Predictions};
 use dmci_repro::record::{Provenance, Record, VERSION};
 use dmci_repro::task::{A, B, C, Task};
@@ -103,6 +104,98 @@ fn both_arms_of_the_structural_search_are_the_same_search() {
     let hash = |i: usize| measured["searches"][i]["hash"].as_str().unwrap().to_string();
     assert_eq!(hash(0), hash(1));
     assert_eq!(hash(0), record("d").measured["searches"][0]["hash"].as_str().unwrap());
+}
+
+/// A model that knows two laws, makes a mistake in one, and proposes nonsense for the others.
+fn scripted(question: &Question) -> Result<Reply, String> {
+    let text = &question.messages.last().unwrap().1;
+    let program = match question.id.split('/').next() {
+        Some("F1") if question.id.contains("repair") => {
+            assert!(text.contains("b is neither a column nor a parameter"), "{text}");
+            "(params (a free 1.0) (b free 1.0)) (* a (exp (- (* b x))))"
+        }
+        Some("F1") => "(params (a free 1.0)) (* a (exp (- (* b x))))",
+        Some("F3") => {
+            "(params (a free 1.0) (b free 1.0) (c free 1.0) (d free 1.0)) (+ (* a (exp (- (* b x)))) (* c (sin (* d x))))"
+        }
+        _ => "(params (a free 1.0)) (* a (square x))",
+    };
+    // Rows that nobody may see are not shown, and rounds after the first show what was fitted.
+    assert!(text.contains("There are 48 rows") || question.id.contains("repair"), "{text}");
+    assert!(!question.id.contains("ours/") || text.contains("(square x)"), "{text}");
+    Ok(Reply { text: program.into(), programs: vec![program.into()], same_prompt: true, source: Source::default() })
+}
+
+#[test]
+fn the_loop_of_experiment_f_finds_what_is_proposed_and_stops() {
+    let settings = Settings { quick: true, ..Settings::default() };
+    let outcome = run("f", &settings, &Host { ask: &scripted, ..Host::nothing() }).unwrap().unwrap();
+    let runs = outcome.measured["runs"].as_array().unwrap();
+    let of = |arm: &str, law: &str| runs.iter().find(|r| r["arm"] == arm && r["target"] == law).unwrap();
+    let error = |r: &serde_json::Value| r["sealed"].as_f64().unwrap();
+    for law in ["F1", "F3"] {
+        let found = of("model, our fitter", law);
+        assert!(error(found) < 1e-3 && found["rounds"] == 1, "{found}");
+    }
+    assert_eq!(of("model, our fitter", "F1")["asked"]["repairs"], 1);
+    // The right structure with the wrong frequency, and nonsense, go on to the last round.
+    for (arm, law) in [("model, single-start Adam", "F3"), ("model, our fitter", "F2"), ("model, our fitter", "F4")] {
+        let missed = of(arm, law);
+        assert!(error(missed) > 1e-3 && missed["rounds"] == 5, "{missed}");
+    }
+    assert!(error(of("grammar only", "F1")) < 1e-3);
+}
+
+#[test]
+fn without_answers_no_claim_is_made_about_a_model() {
+    let settings = Settings { quick: true, ..Settings::default() };
+    for name in ["f", "w"] {
+        let claims = run(name, &settings, &Host::nothing()).unwrap().unwrap().claims;
+        let not_run: Vec<_> = claims.iter().filter(|c| c.verdict == dmci_repro::table::Verdict::NotRun).collect();
+        assert!(!not_run.is_empty() && not_run.iter().any(|c| c.found.contains("nobody to ask")), "{claims:?}");
+        assert!(claims.iter().all(|c| !c.text.contains("recorded") || not_run.contains(&c)), "{claims:?}");
+    }
+}
+
+/// Our own models pass the funnel of experiment W; what is wrong is found at its stage and mended.
+#[test]
+fn written_programs_are_judged_by_their_values() {
+    let asked = |question: &Question| -> Result<Reply, String> {
+        let mut parts = question.id.split('/');
+        let (set, name, repair) = (parts.next().unwrap(), parts.next().unwrap(), parts.next());
+        let programs: Vec<String> = match (set, name, repair) {
+            ("B", "M01", None) => vec!["(params (k free 8.99)) (/ (* k q1 q2) r)".into()],
+            ("B", "M01", _) => vec!["(params (k free 8.99)) (/ (* k q1 q2) (* r r))".into()],
+            ("B", "M07", None) => vec!["(params (a free 3.0) (b free 0.75)) (* a (expt z b))".into()],
+            ("B", "M07", _) => vec!["(params (a free 3.0) (b free 0.75)) (* a (expt x b))".into()],
+            ("J", "field 1", _) => {
+                let other = |i: u32| format!("(params (a free {i}.5) (b free 0.5)) (* a (exp (* b x)))");
+                let mut list: Vec<String> = (1..5).map(other).collect();
+                list.insert(1, "(params (a free 1.0) (b free 1.0)) (* a x)".into());
+                list
+            }
+            ("ENSO", "S1 diagonal", _) => {
+                let body = include_str!("../models/kalman/lim.scm");
+                vec![body.replace("(define I (eye D))", "(define I (eye D))\n(define F (diag v))")]
+            }
+            _ => return Err("not asked".into()),
+        };
+        Ok(Reply { text: "x".into(), programs, same_prompt: true, source: Source::default() })
+    };
+    let settings = Settings { quick: true, ..Settings::default() };
+    let outcome = run("w", &settings, &Host { ask: &asked, ..Host::nothing() }).unwrap().unwrap();
+    let programs = outcome.measured["programs"].as_array().unwrap();
+    let stages = |set: &str| -> Vec<(String, String)> {
+        let word = |v: &serde_json::Value| v.as_str().unwrap().to_string();
+        programs.iter().filter(|p| p["set"] == set).map(|p| (word(&p["first"]), word(&p["last"]))).collect()
+    };
+    let pair = |a: &str, b: &str| (a.to_string(), b.to_string());
+    assert_eq!(stages("B"), [pair("value", "right"), pair("read", "right")]);
+    assert_eq!(stages("ENSO"), [pair("right", "right")], "{programs:?}");
+    let j = stages("J");
+    assert_eq!(j.iter().filter(|s| s.0 == "right").count(), 4, "{j:?}");
+    assert_eq!(j[1].0, "derivative");
+    assert!(programs.iter().any(|p| p["recovery"]["our_misfit"].as_f64().is_some_and(|m| m < 1e-6)), "{programs:?}");
 }
 
 /// A file of the shared data, or a message that it is not there.

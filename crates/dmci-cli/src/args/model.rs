@@ -1,13 +1,13 @@
-//! The options of a search that asks a language model.
+//! The options of commands that ask a language model.
 
 use crate::quantity;
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
-/// Who proposes programs, and what that may cost.
+/// Who answers questions, and what that may cost.
 #[derive(ClapArgs, Clone, Debug)]
-pub struct ModelArgs {
-    /// Who proposes: the name of a model at --endpoint, command:LINE, folder:PATH or replay:CALLS.jsonl
+pub struct AskArgs {
+    /// Who is asked: the name of a model at --endpoint, command:LINE, folder:PATH or replay:CALLS.jsonl
     #[arg(long, value_name = "WHO", help_heading = "Language models")]
     pub model: Option<String>,
     /// URL of an OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1
@@ -22,9 +22,6 @@ pub struct ModelArgs {
     /// Price of a million tokens, in and out: 0.25,1.0
     #[arg(long, value_name = "IN,OUT", requires = "endpoint", help_heading = "Language models")]
     pub price: Option<String>,
-    /// Most questions to the model, repairs included [default: 5 with --discover, otherwise as many as the budget allows]
-    #[arg(long, value_name = "N", requires = "model", value_parser = quantity::count, help_heading = "Language models")]
-    pub questions: Option<u64>,
     /// Most tokens of an answer
     #[arg(long, value_name = "N", default_value = "4000", value_parser = quantity::count, help_heading = "Language models")]
     pub max_tokens: u64,
@@ -43,15 +40,25 @@ pub struct ModelArgs {
     /// Time limit of a call in seconds
     #[arg(long, value_name = "SECONDS", default_value = "180", value_parser = quantity::seconds, help_heading = "Language models")]
     pub call_time: f64,
+}
+
+/// Who proposes programs in a search, and what they are told.
+#[derive(ClapArgs, Clone, Debug)]
+pub struct ModelArgs {
+    #[command(flatten)]
+    pub ask: AskArgs,
+    /// Keep all calls in a file: the ledger, and answers that are not asked for again [default: RUN.calls.jsonl with --out]
+    #[arg(long, value_name = "CALLS.jsonl", requires = "model", help_heading = "Language models")]
+    pub calls: Option<PathBuf>,
+    /// Most questions to the model, repairs included [default: 5 with --discover, otherwise as many as the budget allows]
+    #[arg(long, value_name = "N", requires = "model", value_parser = quantity::count, help_heading = "Language models")]
+    pub questions: Option<u64>,
     /// What the data are, for the model
     #[arg(long, value_name = "TEXT", help_heading = "Language models")]
     pub about: Option<String>,
     /// Tell the model nothing but x1, x2, ... and y
     #[arg(long, conflicts_with = "about", help_heading = "Language models")]
     pub anonymous: bool,
-    /// Keep all calls in a file: the ledger, and answers that are not asked for again [default: RUN.calls.jsonl with --out]
-    #[arg(long, value_name = "CALLS.jsonl", requires = "model", help_heading = "Language models")]
-    pub calls: Option<PathBuf>,
     /// The paper's loop: the model proposes, programs are fitted, their residuals go back; nobody else proposes
     #[arg(long, requires = "model", conflicts_with = "proposer", help_heading = "Language models")]
     pub discover: bool,

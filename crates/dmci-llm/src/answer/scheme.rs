@@ -186,7 +186,9 @@ fn forms(text: &str, place: Place) -> Vec<Scanned> {
             b'(' => {
                 let near = &text[at + 1..text.floor_char_boundary(at + 65)];
                 let head = near.split([' ', '\n', '\t', '(', ')', '[']).find(|w| !w.is_empty()).unwrap_or("");
-                if place == Place::Prose && !is_head(head) {
+                // exp(-(x / s)) is a formula.
+                let is_call = at > 0 && bytes[at - 1].is_ascii_alphanumeric() && head != "params";
+                if place == Place::Prose && (is_call || !is_head(head)) {
                     at += 1;
                     continue;
                 }
