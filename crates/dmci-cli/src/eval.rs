@@ -10,7 +10,7 @@ use crate::source::Source;
 use crate::{files, options, output};
 use dmci::ErrorCode;
 use dmci::{Diagnostic, Interpreter, Report};
-use dmci_fit::{FitRecord, Table, check_settings, fitted_groups, present, rows_without, words};
+use dmci_fit::{FitRecord, Table, check_settings, fitted_groups, present, rows_without, with_matrices, words};
 use objective::objective;
 use results::{Results, field};
 
@@ -37,39 +37,43 @@ fn evaluate(args: &Eval) -> Result<u8, Report> {
     let groups_by = names.schema.parameters.iter().filter_map(|p| p.per.clone());
     let read: Vec<String> = names.mentioned.iter().cloned().chain(groups_by).collect();
     let missing = words(args.missing.as_deref());
-    let table = match is_objective {
+    let matrices = fit.as_ref().map(|fit| &fit.data.matrices[..]).unwrap_or_default();
+    // Columns of matrices may be any.
+    let table = match is_objective || !matrices.is_empty() {
         true => files::read_table(&args.data, &missing)?,
         false => files::read_columns(&args.data, &missing, &read)?,
     };
-    check_settings(&names, &table, &run)?;
+    let table = with_matrices(&table, matrices)?;
+    let table = &*table;
+    check_settings(&names, table, &run)?;
     options::stop_on_interrupt(&run.cancel);
     if let Some(fit) = &fit {
         // What the command line sets counts more than what the fit found.
         let given: Vec<String> = run.bindings.iter().map(|(name, _)| name.clone()).collect();
         run.bindings.extend(fit.values().into_iter().filter(|(name, _)| !given.contains(name)));
         if is_objective {
-            return objective(args, fit, &program, &names, &table, run);
+            return objective(args, fit, &program, &names, table, run);
         }
     }
-    let missing = rows_without(&table, &read)?;
+    let missing = rows_without(table, &read)?;
     let groups =
-        fit.as_ref().map_or(Ok(Vec::new()), |fit| fitted_groups(fit, &names, &table, &present(&table, &missing)))?;
+        fit.as_ref().map_or(Ok(Vec::new()), |fit| fitted_groups(fit, &names, table, &present(table, &missing)))?;
     let clock = Clock::start(&run);
     let cancel = run.cancel.clone();
     let targets =
         fit.as_ref().map(|fit| fit.data.targets.clone()).filter(|targets| targets.len() > 1).unwrap_or_default();
     let mut batch = Results::of(targets);
     if groups.is_empty() {
-        batch.add(args, &program, &names, &table, run, &present(&table, &missing))?;
+        batch.add(args, &program, &names, table, run, &present(table, &missing))?;
     } else {
         for group in groups {
             let mut run = run.clone();
             run.bindings.extend(group.values);
-            batch.add(args, &program, &names, &table, run, &group.rows)?;
+            batch.add(args, &program, &names, table, run, &group.rows)?;
         }
     }
     batch.failures.sort_by_key(|f| f.0);
-    batch.failures.iter_mut().for_each(|(_, report)| explain_columns(report, &table));
+    batch.failures.iter_mut().for_each(|(_, report)| explain_columns(report, table));
     batch.failures.iter_mut().for_each(|(_, report)| clock.explain(report));
     if !missing.is_empty() {
         let rows = if missing.len() == 1 { "1 row gives".into() } else { format!("{} rows give", missing.len()) };

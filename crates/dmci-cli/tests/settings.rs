@@ -80,7 +80,12 @@ fn a_number_at_its_bound_is_said_to_be() {
     space.write("bounded.scm", program);
     let ran = fit(&space, "bounded.scm", "y", &[]);
     let line = ran.stdout.lines().find(|l| l.starts_with("b ")).unwrap();
-    assert!(line.ends_with("  at its bound"), "{}", ran.stdout);
+    assert!(line.ends_with("  at its bound, error not determined"), "{}", ran.stdout);
     let json = json(&space, "bounded.scm", "y", &[]);
     assert_eq!([&json["parameters"]["a"]["at_bound"], &json["parameters"]["b"]["at_bound"]], [false, true]);
+    assert!(json["parameters"]["a"]["error"].is_number() && json["parameters"]["b"]["error"].is_null());
+    // An interval that refits all others is one at a bound, too.
+    let ran = fit(&space, "bounded.scm", "y", &["--intervals", "profile"]);
+    let line = ran.stdout.lines().find(|l| l.starts_with("b ")).unwrap();
+    assert!(line.contains(" to 0.3 ") && line.ends_with("  at its bound"), "{}", ran.stdout);
 }

@@ -307,6 +307,10 @@ pub fn bind_series(names: &Names, table: &Table, run: &RunOptions) -> Result<Vec
 
 /// A column as an input. Text is fine where the program wants text, but not with a slip in it.
 fn input(table: &Table, column: &TableColumn) -> Result<(String, Column), Report> {
+    // The columns of a matrix were looked at one by one.
+    if matches!(column.values, Column::Shaped(..)) {
+        return Ok((column.name.clone(), column.values.clone()));
+    }
     if column.stray.is_some() || !matches!(column.values, Column::Data(ref d) if matches!(d[0], Datum::String(_))) {
         numbers(table, column)?;
     }
@@ -398,7 +402,7 @@ pub fn find_column<'a>(table: &'a Table, name: &str) -> Result<&'a TableColumn, 
 }
 
 /// The finite numbers of a column.
-fn numbers(table: &Table, column: &TableColumn) -> Result<Vec<f64>, Report> {
+pub fn numbers(table: &Table, column: &TableColumn) -> Result<Vec<f64>, Report> {
     let place = |row: usize| format!("{}: row {} of column {}", table.name, row + 1, column.name);
     let reals = column.reals().map_err(|row| {
         let message = format!("{} must be a number, got {}", place(row), column.shown(row));

@@ -30,7 +30,7 @@ impl Problem {
     /// Why a loss is not finite although all predictions are.
     fn why_not_finite(&self, predictions: &[f64]) -> Report {
         let wrong = |message: String, help: &str| Report::from(Diagnostic::error(ErrorCode::E0805, message).help(help));
-        let (rows, targets, loss) = (self.training(), self.targets.len(), self.loss.name());
+        let (rows, targets, loss) = (self.training(), self.width(), self.loss.name());
         // What a program predicts for successes is their probability.
         let trials = |cell: usize| if self.loss.uses_trials() { rows.trials[cell / targets] } else { 1.0 };
         let bad = |&cell: &usize| {

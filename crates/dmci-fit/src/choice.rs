@@ -237,8 +237,16 @@ fn check_optimizer(problem: &Problem, optimizer: &Optimizer) -> Result<(), Repor
         loss => format!("the {} loss", loss.name()),
     };
     let message = format!("the optimizer {name} makes sums of squares small, and {what} is none");
-    let help = "take lbfgs, adam or cma, or leave the choice to auto; mse, sse, and gaussian with a column of standard \
-                deviations are sums of squares";
+    let help = match &problem.loss {
+        Loss::Objective => {
+            "take lbfgs, adam or cma, or leave the choice to auto; an objective that gives \
+                            (result (residuals r)) is a sum of squares"
+        }
+        _ => {
+            "take lbfgs, adam or cma, or leave the choice to auto; mse, sse, and gaussian with a column of standard \
+              deviations are sums of squares"
+        }
+    };
     Err(Report::from(Diagnostic::error(ErrorCode::E0813, message).help(help)))
 }
 

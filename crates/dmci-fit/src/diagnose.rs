@@ -128,23 +128,30 @@ fn side(problem: &Problem, fit: &Fit, target: usize) -> Side {
     Side { rows, groups, deviation: deviation(&observed), known_noise }
 }
 
-/// The rows of an objective program that names its predictions.
+/// The rows of an objective program that names its predictions, for each target.
 fn series(problem: &Problem, fit: &Fit) -> Option<Vec<Side>> {
     let series = problem.series()?;
-    let (name, target) = series.target.as_ref()?;
-    let used: Vec<(usize, f64)> = fit.series.iter().filter(|s| s.2).map(|s| (s.0, s.1)).collect();
-    if used.is_empty() {
-        return None;
-    }
-    let numeric = problem.inputs.iter().zip(&series.columns).filter(|(input, _)| *input != name);
-    let inputs = numeric.filter_map(|(input, column)| {
-        let all = reals(column).ok()?;
-        Some((input.clone(), used.iter().map(|(row, _)| all[*row]).collect()))
-    });
-    let residuals: Vec<f64> = used.iter().map(|(row, p)| target[*row] - p).collect();
-    let rows = Rows { residuals, predictions: used.iter().map(|u| u.1).collect(), inputs: inputs.collect() };
+    let count = series.targets.len();
+    let names = || series.targets.iter().map(|(name, _)| name);
     let group_of = |row: usize| series.rows.iter().position(|list| list.contains(&row)).unwrap_or(0);
-    let groups = (series.rows.len() > 1 && used.len() < 20_000)
-        .then(|| used.iter().map(|(row, _)| problem.groups.get(group_of(*row)).cloned().unwrap_or_default()).collect());
-    Some(vec![Side { rows, groups, deviation: deviation(target), known_noise: false }])
+    let side = |(k, (_, target)): (usize, &(String, Vec<f64>))| {
+        let fitted = fit.series.iter().skip(k).step_by(count).filter(|s| s.2);
+        let used: Vec<(usize, f64)> = fitted.map(|s| (s.0, s.1)).collect();
+        if used.is_empty() {
+            return None;
+        }
+        let columns = problem.inputs.iter().zip(&series.columns);
+        let numeric = columns.filter(|(input, _)| names().all(|name| name != *input));
+        let inputs = numeric.filter_map(|(input, column)| {
+            let all = reals(column).ok()?;
+            Some((input.clone(), used.iter().map(|(row, _)| all[*row]).collect()))
+        });
+        let residuals: Vec<f64> = used.iter().map(|(row, p)| target[*row] - p).collect();
+        let rows = Rows { residuals, predictions: used.iter().map(|u| u.1).collect(), inputs: inputs.collect() };
+        let names = || used.iter().map(|(row, _)| problem.groups.get(group_of(*row)).cloned().unwrap_or_default());
+        let groups = (series.rows.len() > 1 && used.len() < 20_000).then(|| names().collect());
+        Some(Side { rows, groups, deviation: deviation(target), known_noise: false })
+    };
+    let sides: Vec<Side> = series.targets.iter().enumerate().map(side).collect::<Option<_>>()?;
+    Some(sides).filter(|sides| !sides.is_empty())
 }

@@ -48,6 +48,8 @@ pub struct Work {
     /// Predictions and derivatives of all groups in the order of rows, if there are several.
     values: Vec<f64>,
     gradients: Vec<f64>,
+    /// Residuals of objectives.
+    residuals: crate::residuals::Found,
     scratch: Scratch,
 }
 
@@ -109,6 +111,8 @@ impl Problem {
         answers.paths.clear();
         let outputs = self.outputs;
         let lane = outputs * if need == Need::Loss { 1 } else { self.layout.values + 1 };
+        let squares = self.residuals.as_ref().filter(|_| need == Need::Jacobian && self.is_least_squares());
+        let lane = lane + squares.map_or(0, |residuals| residuals.width(self.layout.values));
         // As many lanes together as memory allows: all of them, mostly.
         let numbers = rows.len() * lane;
         let fits = points.len().saturating_mul(numbers) <= MAX_NUMBERS;
@@ -122,7 +126,10 @@ impl Problem {
             }
             let points = points.part(first, most.min(points.len() - first));
             self.lanes(points, rows, need, work, &mut answers.paths)?;
-            let Work { batch, sets, values, gradients, scratch } = &mut *work;
+            let Work { batch, sets, values, gradients, residuals, scratch } = &mut *work;
+            if squares.is_some() {
+                self.residual_lanes(points, rows, residuals)?;
+            }
             let (values, gradients) = match self.layout.groups {
                 1 => (&batch.values[..], &batch.gradients[..]),
                 _ => (&values[..], &gradients[..]),
@@ -133,6 +140,9 @@ impl Problem {
                 let own = sets.get(set * self.layout.values..(set + 1) * self.layout.values);
                 let predictions = Predictions { values, gradients };
                 self.evaluation((points.get(set), own), rows, divisor, predictions, need, found, scratch);
+                if squares.is_some() {
+                    self.take_residuals(set, points.get(set), rows, residuals, found);
+                }
             };
             // Each point's loss is its own, so threads change nothing.
             let found = &mut answers.found[first..][..points.len()];
@@ -223,7 +233,7 @@ impl Problem {
         if !self.loss.is_mean() {
             return 1.0;
         }
-        let targets = self.targets.len();
+        let targets = self.width();
         if targets == 1 && rows.target.iter().all(|y| !y.is_nan()) {
             return sum_terms(rows.weight.iter().copied());
         }
@@ -251,7 +261,7 @@ impl Problem {
         });
         out.residuals.clear();
         out.jacobian.clear();
-        let squares = matches!(self.loss, Loss::Mse | Loss::Sse) && self.targets.len() == 1;
+        let squares = matches!(self.loss, Loss::Mse | Loss::Sse) && self.width() == 1;
         if squares && need >= Need::Gradient && self.layout.groups == 1 && self.priors.is_empty() {
             let by_value =
                 least_squares(rows, divisor, predictions, self.layout.values, (residuals, sums), &mut out.loss);
@@ -259,13 +269,13 @@ impl Problem {
             out.gradient.resize(self.layout.raws, 0.0);
             self.layout.pull_back(raw, 0, by_value, &mut out.gradient);
             if need == Need::Jacobian {
-                self.residuals(raw, rows, predictions, divisor, sums, out);
+                self.residuals_of_rows(raw, rows, predictions, divisor, sums, out);
             }
             return;
         }
         let (mut losses, mut by_loss) = (Vec::new(), Vec::new());
         let mut predictions = predictions;
-        if self.outputs > self.targets.len() {
+        if self.outputs > self.width() {
             // A procedure of the program has computed the loss: the last number of each row.
             let (all, n) = (self.outputs, self.layout.values);
             losses.extend(predictions.values.iter().skip(all - 1).step_by(all));
@@ -281,14 +291,14 @@ impl Problem {
         if need >= Need::Gradient {
             self.gradient(raw, rows, divisor, predictions.gradients, terms, sets, sums, &mut out.gradient);
         }
-        if need == Need::Jacobian {
-            self.residuals(raw, rows, predictions, divisor, sums, out);
+        if need == Need::Jacobian && self.residuals.is_none() {
+            self.residuals_of_rows(raw, rows, predictions, divisor, sums, out);
         }
     }
 
     /// What the loss says about each prediction, times the weight of its row.
     fn weighted_terms(&self, rows: &Rows, values: &[f64], sets: &[f64], terms: &mut Vec<Term>) {
-        let (n, outputs) = (self.layout.values, self.targets.len());
+        let (n, outputs) = (self.layout.values, self.width());
         terms.clear();
         let cells = values.chunks_exact(outputs).zip(rows.target.chunks_exact(outputs));
         for (row, (values, targets)) in cells.enumerate() {
@@ -343,7 +353,7 @@ impl Problem {
         sums: &mut Vec<f64>,
         out: &mut Vec<f64>,
     ) {
-        let (n, outputs) = (self.layout.values, self.targets.len());
+        let (n, outputs) = (self.layout.values, self.width());
         out.resize(self.layout.raws, 0.0);
         for group in 0..self.layout.groups {
             let single = self.layout.groups == 1;
@@ -389,7 +399,7 @@ impl Problem {
     }
 
     /// Residuals whose squares add up to the loss, and their derivatives by raw numbers.
-    fn residuals(
+    fn residuals_of_rows(
         &self,
         raw: &[f64],
         rows: &Rows,
@@ -398,7 +408,7 @@ impl Problem {
         scaled: &mut Vec<f64>,
         out: &mut Evaluation,
     ) {
-        let (n, outputs, raws) = (self.layout.values, self.targets.len(), self.layout.raws);
+        let (n, outputs, raws) = (self.layout.values, self.width(), self.layout.raws);
         out.jacobian.resize(predictions.values.len() * raws, 0.0);
         scaled.resize(n.max(scaled.len()), 0.0);
         let mut cell = 0;
@@ -470,7 +480,7 @@ impl Problem {
     /// The predictions among the results of one point.
     pub(crate) fn predictions_into(&self, work: &Work, rows: &Rows, list: &mut Vec<f64>) {
         let values = if self.layout.groups == 1 { &work.batch.values } else { &work.values };
-        let (outputs, targets) = (self.outputs, self.targets.len());
+        let (outputs, targets) = (self.outputs, self.width());
         list.clear();
         match outputs == targets {
             true => list.extend_from_slice(values),

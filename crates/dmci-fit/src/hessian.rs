@@ -102,7 +102,7 @@ impl Problem {
         (directions, count): (&[f64], usize),
         sum: &mut OfGroup,
     ) {
-        let (n, outputs, targets) = (self.layout.values, self.outputs, self.targets.len());
+        let (n, outputs, targets) = (self.layout.values, self.outputs, self.width());
         // A loss of the program's own is its last number.
         let own = outputs > targets;
         for target in 0..if own { 1 } else { targets } {

@@ -153,7 +153,7 @@ impl Problem {
             };
             return (0..rows.len()).map(of_row).collect();
         }
-        let targets = self.targets.len();
+        let targets = self.width();
         let predicted = self.predictions(raw, rows)?;
         let sets: Vec<Vec<f64>> = (0..self.layout.groups).map(|g| self.layout.values(raw, g)).collect();
         let cells = (0..predicted.len()).filter(|&cell| !rows.target[cell].is_nan());

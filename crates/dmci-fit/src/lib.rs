@@ -54,6 +54,7 @@ mod record;
 mod remembered;
 mod request;
 mod resample;
+mod residuals;
 mod result;
 mod score;
 pub mod search;
@@ -100,7 +101,7 @@ pub use record::{
 };
 pub use request::{
     FitRequest, FormulaNames, Inputs, OutputFile, OutputSettings, Params, ProblemSettings, RunSettings, SearchSettings,
-    Source,
+    Source, with_matrices,
 };
 pub use resample::{Bootstrap, Intervals, LEAST_SAMPLES, bootstrap, profile};
 pub use result::{Fit, Fitted, Number, RestartResult, with_starts};

@@ -7,6 +7,7 @@ use crate::groups::{groups, warn_left_out, without_group};
 use crate::layout::Layout;
 use crate::loss::{Loss, Noise};
 use crate::problem::{Data, Problem, ProblemOptions, Rows, chosen_time, groups_of};
+use crate::residuals::Residuals;
 use crate::transform::Transform;
 use dmci::ErrorCode;
 use dmci::{Column, Datum, Diagnostic, Interpreter, Model, ModelOptions, Names, Parameter, Program, Report, Shape};
@@ -27,8 +28,8 @@ pub struct Series {
     pub scored: Vec<usize>,
     /// The whole columns that the program reads.
     pub columns: Vec<Column>,
-    /// The column to compare the result `yhat` with, if one was named.
-    pub target: Option<(String, Vec<f64>)>,
+    /// The columns to compare the result `yhat` with, if any were named.
+    pub targets: Vec<(String, Vec<f64>)>,
     /// How the program is run for its results.
     pub run: dmci::RunOptions,
 }
@@ -40,20 +41,24 @@ impl Series {
     }
 }
 
-/// The program that gives its objective alone: its value, or what it calls `loss` in a `(result ...)`.
-fn with_loss(program: &Program, names: &Names) -> Program {
+/// The program with something made of its value, whose name that gets.
+pub(crate) fn walked(program: &Program, names: &Names, made: impl Fn(&str) -> String) -> Program {
     let Some((start, end)) = names.last else { return program.clone() };
     let (start, end) = (start as usize, end as usize);
     let text = &program.text;
     let (before, last, after) = (&text[..start], &text[start..end], &text[end..]);
     let value = "value-of-program";
-    let text =
-        format!("{before}(let (({value} {last})) (if (pair? {value}) (cdr (assq 'loss {value})) {value})){after}");
+    let text = format!("{before}(let (({value} {last})) {}){after}", made(value));
     Program::named(&program.name, &text)
 }
 
-/// A column of some rows as one datum: a tensor of numbers, or a list of texts.
-fn array(column: &Column, rows: &[usize]) -> Datum {
+/// A column of some rows as one datum: a tensor of numbers, a matrix of vectors, or a list of texts.
+pub(crate) fn array(column: &Column, rows: &[usize]) -> Datum {
+    if let Column::Shaped(Datum::Tensor(Shape::Vector(width), _), numbers) = column {
+        let row = |&r: &usize| numbers[r * *width as usize..][..*width as usize].iter().copied();
+        let shape = Shape::Matrix(rows.len() as u32, *width);
+        return Datum::Tensor(shape, rows.iter().flat_map(row).collect());
+    }
     match dmci_table::reals(column) {
         Ok(numbers) => Datum::Tensor(Shape::Vector(rows.len() as u32), rows.iter().map(|&r| numbers[r]).collect()),
         Err(_) => Datum::list(rows.iter().map(|&r| column.row(r)).collect()),
@@ -62,12 +67,12 @@ fn array(column: &Column, rows: &[usize]) -> Datum {
 
 impl Problem {
     /// A problem whose program gives its own objective. Columns bind names as whole arrays; with a column
-    /// of groups, the program is run for each of them and the objectives add up. The target, if it is not empty,
-    /// is what the result `yhat` is compared with.
+    /// of groups, the program is run for each of them and the objectives add up. The targets, if there are any, are what
+    /// the result `yhat` is compared with.
     pub(crate) fn of_series(
         program: Program,
         table: &Table,
-        target: String,
+        targets: Vec<String>,
         options: ProblemOptions,
     ) -> Result<Problem, Report> {
         let ProblemOptions { mut run, group, only, weights, sigma, trials, group_starts, .. } = options.clone();
@@ -104,7 +109,15 @@ impl Problem {
             Column::Data(rows.iter().zip(&fitted).map(|(rows, &n)| array(column, &rows[..n])).collect())
         };
         let all: Vec<usize> = (0..count).collect();
-        let lanes = Rows {
+        let seen: Vec<Vec<usize>> = rows.iter().zip(&fitted).map(|(rows, &n)| rows[..n].to_vec()).collect();
+        let started = |group: usize| {
+            let mut run = run.clone();
+            run.bindings.extend(parameters.iter().map(|p| (p.name.clone(), p.datum())));
+            run.bindings.extend(held.iter().map(|h| (h.name().to_string(), h.groups[group].datum())));
+            run
+        };
+        let counts = crate::residuals::counts(&program, (&input_names, &columns), &seen, started)?;
+        let mut lanes = Rows {
             indices: all.clone(),
             columns: columns.iter().map(arrays).chain(held.iter().map(|h| h.column(&all))).collect(),
             target: vec![0.0; count],
@@ -113,22 +126,40 @@ impl Problem {
             trials: vec![1.0; count],
             group: (0..count).map(|g| if layout.groups > 1 { g } else { 0 }).collect(),
         };
-        let target = Some(target).filter(|target| !target.is_empty());
-        let target = target.map(|target| crate::binding::target_numbers(table, &target)).transpose()?;
-        let params = parameters.iter().map(|p| (p.name.clone(), p.datum())).collect();
+        let targets = targets.iter().filter(|target| !target.is_empty());
+        let targets =
+            targets.map(|target| crate::binding::target_numbers(table, target)).collect::<Result<Vec<_>, _>>()?;
+        let params: Vec<(String, Datum)> = parameters.iter().map(|p| (p.name.clone(), p.datum())).collect();
         let model_inputs = input_names.iter().map(String::as_str).chain(held.iter().map(Held::name));
-        let model_inputs: Vec<&str> = model_inputs.collect();
+        let mut model_inputs: Vec<&str> = model_inputs.collect();
+        let residuals = counts.map(|counts| {
+            let names_and_inputs = (params.clone(), &model_inputs[..]);
+            let (residuals, padding) = Residuals::new(&program, &names, counts, names_and_inputs, &run);
+            lanes.columns.push(padding);
+            residuals
+        });
+        let loss = match residuals {
+            Some(_) => walked(&program, &names, Residuals::loss),
+            None => {
+                walked(&program, &names, |value| format!("(if (pair? {value}) (cdr (assq 'loss {value})) {value})"))
+            }
+        };
+        model_inputs.extend(residuals.as_ref().map(|_| Problem::PADDING));
         let model = ModelOptions { run: run.clone(), ..ModelOptions::default() };
-        let model = Arc::new(Model::with_params(with_loss(&program, &names), params, &model_inputs, model));
+        let model = Arc::new(Model::with_params(loss, params, &model_inputs, model));
         Ok(Problem {
             source: table.name.clone(),
-            targets: vec![target.as_ref().map_or("objective".to_string(), |t| t.0.clone())],
+            targets: match targets.is_empty() {
+                true => vec!["objective".to_string()],
+                false => targets.iter().map(|t| t.0.clone()).collect(),
+            },
             groups: group_names,
             group: grouped.iter().find_map(|p| p.per.clone()).or(group),
             inputs: input_names,
+            matrices: Vec::new(),
             cancel: run.cancel.clone(),
             time: chosen_time(&run),
-            data: Data::Series(Series { lanes, rows, fitted, scored, columns, target, run }),
+            data: Data::Series(Series { lanes, rows, fitted, scored, columns, targets, run }),
             parameters,
             fixed,
             held,
@@ -140,6 +171,7 @@ impl Problem {
             priors,
             data_hash: table.hash(),
             outputs: 1,
+            residuals,
             is_constant: false,
             noise: Noise::default(),
             start,
@@ -176,7 +208,7 @@ impl Problem {
     }
 
     /// What an objective program predicts for the target's rows: its result `yhat`, of every group, as
-    /// (row, prediction, whether the row was fitted). Empty if it has none.
+    /// (row, prediction, whether the row was fitted), all targets of a row one after the other. Empty if it has none.
     pub fn series_predictions(&self, raw: &[f64]) -> Result<Vec<(usize, f64, bool)>, Report> {
         let Some(series) = self.series() else { return Ok(Vec::new()) };
         let mut list = Vec::new();
@@ -184,15 +216,31 @@ impl Problem {
             let rows = series.rows_of(group);
             let results = self.results(raw, group)?;
             let Some((_, yhat)) = results.iter().find(|(name, _)| name == "yhat") else { return Ok(Vec::new()) };
-            let numbers = numbers(yhat);
-            if numbers.len() != rows.len() {
+            let mut numbers = numbers(yhat);
+            // With nothing to compare them with, the first prediction of each row is as good as all.
+            if series.targets.is_empty()
+                && numbers.len() > rows.len()
+                && numbers.len().is_multiple_of(rows.len().max(1))
+            {
+                let each = numbers.len() / rows.len();
+                numbers = numbers.into_iter().step_by(each).collect();
+            }
+            let each = series.targets.len().max(1);
+            if numbers.len() != rows.len() * each {
                 let message =
                     format!("the result yhat has {} numbers, but there are {} rows", numbers.len(), rows.len());
-                let help = "give one prediction for each row, for example by collecting them in the loop";
+                let (message, help) = match each {
+                    1 => (message, "give one prediction for each row, for example by collecting them in the loop"),
+                    _ => (
+                        format!("{message} of {each} targets"),
+                        "give a matrix, or a list of vectors: for each row the predictions of all targets",
+                    ),
+                };
                 return Err(Report::from(Diagnostic::error(ErrorCode::E0808, message).help(help)));
             }
             let fitted = series.fitted[group];
-            list.extend(rows.iter().zip(numbers).enumerate().map(|(i, (&row, y))| (row, y, i < fitted)));
+            let places = rows.iter().enumerate().flat_map(|(i, &row)| std::iter::repeat_n((row, i < fitted), each));
+            list.extend(places.zip(numbers).map(|((row, is_fitted), y)| (row, y, is_fitted)));
         }
         list.sort_by_key(|item| item.0);
         Ok(list)
@@ -215,7 +263,7 @@ pub fn results_of(
 }
 
 /// The named results in a value.
-fn named(value: Datum) -> Vec<(String, Datum)> {
+pub(crate) fn named(value: Datum) -> Vec<(String, Datum)> {
     let single = |value: Datum| vec![("loss".to_string(), value)];
     let Datum::List(items, None) = &value else { return single(value) };
     let pairs = items.iter().map(|item| match item {

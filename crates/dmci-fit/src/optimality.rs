@@ -414,11 +414,11 @@ impl Problem {
     /// Losses below this are rounding: of the predictions if the loss is a sum of squares, else of the loss itself.
     pub(crate) fn rounding_floor(&self, loss: f64, predictions: &[f64]) -> f64 {
         let rows = self.training();
-        if !self.is_least_squares() || predictions.len() != rows.target.len() {
+        if !self.is_least_squares() || self.is_objective() || predictions.len() != rows.target.len() {
             return 16.0 * f64::EPSILON * loss.abs().max(f64::EPSILON * self.measurements() as f64);
         }
         let divisor = self.divisor(rows);
-        let targets = self.targets.len();
+        let targets = self.width();
         let cell = |(cell, (p, y)): (usize, (&f64, &f64))| {
             let row = cell / targets;
             let error = 2.0 * f64::EPSILON * p.abs().max(y.abs());

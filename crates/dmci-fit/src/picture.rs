@@ -57,7 +57,8 @@ pub fn picture(problem: &Problem, fit: &Fit, x: Option<&str>) -> Result<Picture,
 
 /// The picture of an objective program: what it predicts, beside the target, if it says so.
 fn series_picture(problem: &Problem, series: &Series, fit: &Fit, x: Option<&str>) -> Picture {
-    let target = series.target.as_ref();
+    // Of several targets the first is drawn.
+    let target = series.targets.first();
     let is_axis = |i: &usize| match x {
         Some(name) => problem.inputs[*i] == name,
         None => target.is_none_or(|t| t.0 != problem.inputs[*i]) && reals(&series.columns[*i]).is_ok(),
@@ -69,6 +70,7 @@ fn series_picture(problem: &Problem, series: &Series, fit: &Fit, x: Option<&str>
     let mut points: Vec<Point> = fit
         .series
         .iter()
+        .step_by(series.targets.len().max(1))
         .map(|&(row, prediction, fitted)| Point { x: place(row), y: measured(row), prediction, held_out: !fitted })
         .collect();
     points.sort_by(|a, b| a.x.total_cmp(&b.x));

@@ -11,8 +11,7 @@ pub use output::Prediction;
 use crate::fitted_groups::{FittedGroup, fitted_groups};
 use crate::prepared::{Prepared, check_settings, number_names, present, rows_without};
 use crate::record::FitRecord;
-use crate::request::refusal;
-use crate::request::settings_from_map;
+use crate::request::{columns_of, refusal, settings_from_map, with_matrices};
 use dmci::{Batch, Diagnostic, ErrorCode, Interpreter, Model, ModelOptions, Names, Report, RunOptions, Want, nearest};
 use dmci_table::Table;
 use schemars::JsonSchema;
@@ -121,7 +120,8 @@ pub fn columns_to_predict(fit: &FitRecord) -> Result<Vec<String>, Report> {
     let names = names_of(fit)?;
     let per = names.schema.parameters.iter().filter_map(|p| p.per.clone());
     let noise = fit.uncertainty.iter().filter_map(|u| u.noise.as_ref()).flat_map(|n| [&n.sigma, &n.weights]);
-    Ok(names.mentioned.iter().cloned().chain(per).chain(noise.flatten().cloned()).collect())
+    let others = noise.flatten().cloned().chain(columns_of(&fit.data.matrices));
+    Ok(names.mentioned.iter().cloned().chain(per).chain(others).collect())
 }
 
 /// Predicts the rows of a table. Values in `run` are for names that the program leaves open; its parameters have their
@@ -134,6 +134,7 @@ pub fn predict(
 ) -> Result<Prediction, Report> {
     let program = fit.program();
     let names = names_of(fit)?;
+    let table = &*with_matrices(table, &fit.data.matrices)?;
     if let Some((name, _)) = run.bindings.iter().find(|(name, _)| fit.parameters.contains_key(name)) {
         let message = format!("{name} is a parameter of the fit: predictions take its fitted value");
         return Err(refusal(message, format!("leave out ‹set {name}=...›; dmci eval --fit takes other values")));

@@ -12,6 +12,7 @@ use crate::loss::{Loss, Noise};
 use crate::objective::Series;
 use crate::prior::Density;
 use crate::remembered::Remembered;
+use crate::residuals::Residuals;
 use crate::separate::Part;
 use crate::structure::Seen;
 use crate::transform::Transform;
@@ -143,6 +144,8 @@ pub struct Problem {
     pub targets: Vec<String>,
     /// The columns that the program reads.
     pub inputs: Vec<String>,
+    /// The columns among them that are made of others: `obs=pc1..pc10`.
+    pub matrices: Vec<String>,
     /// The parameters that are fitted, with their starts.
     pub parameters: Vec<Parameter>,
     /// The parameters that stay as they are.
@@ -170,6 +173,8 @@ pub struct Problem {
     /// Numbers that the model gives for a row: the predictions, and behind them the loss if a procedure
     /// of the program computes it.
     pub(crate) outputs: usize,
+    /// What an objective program gives in the place of a loss: residuals.
+    pub(crate) residuals: Option<Residuals>,
     /// The program reads no column: its input is there for the sake of the rows.
     pub(crate) is_constant: bool,
     pub(crate) noise: Noise,
@@ -202,7 +207,7 @@ impl Problem {
     ) -> Result<Problem, Report> {
         let targets = targets.into();
         match options.loss {
-            Loss::Objective => Problem::of_series(program, table, targets.0.join(","), options),
+            Loss::Objective => Problem::of_series(program, table, targets.in_table(table), options),
             _ => Problem::of_rows(program, table, targets.in_table(table), options),
         }
     }
@@ -293,11 +298,13 @@ impl Problem {
             data: Data::Rows { training, held_out: rows(held) },
             data_hash: table.hash(),
             outputs,
+            residuals: None,
             is_constant,
             targets,
             groups: group_names,
             group: grouped.iter().find_map(|p| p.per.clone()),
             inputs,
+            matrices: Vec::new(),
             parameters,
             fixed,
             held: by_group,
@@ -403,17 +410,22 @@ impl Problem {
         self.block_of(number).map(|block| block.transform).filter(|t| t.is_separate())
     }
 
+    /// Predictions of a row that the loss compares with something; an objective gives one number for a series.
+    pub(crate) fn width(&self) -> usize {
+        if self.is_objective() { 1 } else { self.targets.len() }
+    }
+
     /// How many numbers are predicted that were measured and count.
     pub fn measurements(&self) -> usize {
         match self.series() {
-            Some(series) => series.fitted.iter().sum(),
+            Some(series) => self.residuals.as_ref().map_or(&series.fitted, |found| &found.counts).iter().sum(),
             None => self.measured_cells().count(),
         }
     }
 
     /// The rows of the targets that were measured in rows that count, a row as often as it has such targets.
     pub(crate) fn measured_cells(&self) -> impl Iterator<Item = usize> {
-        let (rows, targets) = (self.training(), self.targets.len());
+        let (rows, targets) = (self.training(), self.width());
         let cells = rows.target.iter().enumerate().filter(|(_, y)| !y.is_nan()).map(move |(cell, _)| cell / targets);
         cells.filter(|&row| rows.weight[row] > 0.0)
     }
@@ -441,7 +453,7 @@ impl Problem {
 
     /// Whether the loss is a sum of squares.
     pub fn is_least_squares(&self) -> bool {
-        self.priors.is_empty() && self.loss.is_least_squares(&self.noise)
+        self.priors.is_empty() && (self.residuals.is_some() || self.loss.is_least_squares(&self.noise))
     }
 
     /// How many paths through the program were recorded.

@@ -23,7 +23,7 @@ impl Problem {
     /// finds them.
     pub(crate) fn eliminated(&self) -> Vec<usize> {
         let none_affine = &self.seen.none_affine;
-        let is_plain = self.is_least_squares() && !self.is_objective() && self.outputs == self.targets.len();
+        let is_plain = self.is_least_squares() && !self.is_objective() && self.outputs == self.width();
         if !is_plain || none_affine.load(Ordering::Relaxed) {
             return Vec::new();
         }

@@ -124,6 +124,9 @@ pub struct DataRecord {
     pub targets: Vec<String>,
     /// The columns that the program read.
     pub inputs: Vec<String>,
+    /// The columns among them that are made of others: `obs=pc1..pc10`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub matrices: Vec<String>,
     /// The column of groups.
     pub group: Option<String>,
     /// The groups.
@@ -396,6 +399,7 @@ impl FitRecord {
                 hash: text(problem.fingerprint()),
                 targets: problem.targets.clone(),
                 inputs: if problem.is_constant { Vec::new() } else { problem.inputs.clone() },
+                matrices: problem.matrices.clone(),
                 group: problem.group.clone(),
                 groups: problem.groups.clone(),
                 rows,

@@ -12,6 +12,7 @@
 //! assert_eq!(report.to_string(), "error[E0910]: there is no setting hodlout\nhelp: did you mean holdout?\n");
 //! ```
 
+mod matrix;
 mod outputs;
 mod problem;
 mod read;
@@ -19,6 +20,8 @@ mod refuse;
 mod run;
 mod search;
 
+pub(crate) use matrix::columns_of;
+pub use matrix::with_matrices;
 pub use outputs::{OutputFile, OutputSettings};
 pub use problem::{FormulaNames, Inputs, Params, ProblemSettings, Source};
 pub(crate) use read::from_map as settings_from_map;

@@ -219,7 +219,8 @@ pub(crate) fn result(
         trace: m.trace.clone(),
     });
     warnings.append(problem.model.warnings());
-    let parameters = fitted(problem, &raw, uncertainty.as_ref(), choice);
+    let mut parameters = fitted(problem, &raw, uncertainty.as_ref(), choice);
+    forget_errors_at_bounds(problem, &mut parameters, uncertainty.as_mut());
     let restarts: Vec<RestartResult> = restarts.collect();
     let optimality = optimality(
         problem,
@@ -258,6 +259,20 @@ pub(crate) fn result(
         time: Duration::ZERO,
         raw,
     })
+}
+
+/// Takes back errors and intervals of numbers at a bound of their kind: the loss need not be level there, so that its
+/// curvature says nothing about how far it rises.
+fn forget_errors_at_bounds(problem: &Problem, parameters: &mut [Fitted], uncertainty: Option<&mut Uncertainty>) {
+    let Some(uncertainty) = uncertainty else { return };
+    let names = problem.value_names();
+    for number in parameters.iter_mut().flat_map(|p| &mut p.numbers).filter(|n| n.at_bound) {
+        let Some(k) = names.iter().position(|name| *name == number.name) else { continue };
+        let known = &mut uncertainty.numbers[k];
+        (known.error, known.interval) = (None, None);
+        number.sureness = Some(*known);
+        number.missing = Some("no error: the curvature says nothing at a bound".to_string());
+    }
 }
 
 /// The names of the numbers that are solved for; of groups that share nothing, those of the first stand for all.
@@ -401,6 +416,9 @@ fn chi_square(problem: &Problem, loss: f64) -> Option<ChiSquare> {
 fn criteria(problem: &Problem, loss: f64) -> Option<Criteria> {
     let (count, k) = (problem.measurements(), problem.layout.raws);
     let rows = problem.training();
+    if problem.is_objective() && problem.is_least_squares() {
+        return (loss > 0.0).then(|| Criteria::of_squares(2.0 * loss, &vec![1.0; count], k));
+    }
     if problem.is_objective() {
         // An objective is taken for a negative log-likelihood; only its user knows whether it is one.
         return Some(Criteria::new(-loss, k, count));
@@ -419,16 +437,19 @@ fn criteria(problem: &Problem, loss: f64) -> Option<Criteria> {
 /// The scores of an objective program: of its predictions of the target, in the rows that were fitted and in
 /// those that were not. None if it is not one.
 fn series_scores(problem: &Problem, loss: f64, series: &[(usize, f64, bool)]) -> Option<(Score, Option<Score>)> {
-    let target = problem.series()?.target.as_ref();
+    let targets = &problem.series()?.targets;
     let nothing = Score { loss, rmse: f64::NAN, r2: None };
-    let Some((_, target)) = target.filter(|_| !series.is_empty()) else { return Some((nothing, None)) };
+    if targets.is_empty() || series.is_empty() {
+        return Some((nothing, None));
+    }
     let score = |fitted: bool| {
-        let part: Vec<_> = series.iter().filter(|s| s.2 == fitted && !target[s.0].is_nan()).collect();
-        let predictions: Vec<f64> = part.iter().map(|s| s.1).collect();
-        let measured: Vec<f64> = part.iter().map(|s| target[s.0]).collect();
-        let squares = predictions.iter().zip(&measured).map(|(p, y)| (p - y) * (p - y)).sum::<f64>();
-        let loss = if fitted { loss } else { squares / measured.len() as f64 };
-        (!measured.is_empty()).then(|| Score::of(loss, &predictions, &measured, 1))
+        let part: Vec<_> = series.iter().enumerate().filter(|(_, s)| s.2 == fitted).collect();
+        let predictions: Vec<f64> = part.iter().map(|(_, s)| s.1).collect();
+        let measured: Vec<f64> = part.iter().map(|(cell, s)| targets[cell % targets.len()].1[s.0]).collect();
+        let known = || predictions.iter().zip(&measured).filter(|(_, y)| !y.is_nan());
+        let (squares, count) = (known().map(|(p, y)| (p - y) * (p - y)).sum::<f64>(), known().count());
+        let loss = if fitted { loss } else { squares / count as f64 };
+        (count > 0).then(|| Score::of(loss, &predictions, &measured, targets.len()))
     };
     Some((score(true).unwrap_or(nothing), score(false)))
 }
@@ -444,7 +465,7 @@ fn predicted(problem: &Problem, raw: &[f64], rows: &Rows, warnings: &mut Report)
         let found = problem.evaluate_rows(&[raw.to_vec()], rows, Need::Loss)?.pop();
         (problem.predictions(raw, rows)?, found.map_or(f64::NAN, |f| f.loss - problem.loss_of_priors(raw)))
     };
-    let outputs = problem.targets.len();
+    let outputs = problem.width();
     let bad = predictions.iter().enumerate().filter(|(_, p)| !p.is_finite());
     for (cell, prediction) in bad.take(5) {
         let row = rows.indices[cell / outputs] + 1;

@@ -60,7 +60,7 @@ impl Problem {
     }
 
     fn part(&self, group: usize) -> Option<Part> {
-        let own = |rows: &Rows| rows_of(rows, group, self.targets.len());
+        let own = |rows: &Rows| rows_of(rows, group, self.width());
         let data = match &self.data {
             Data::Rows { training, held_out } => Data::Rows { training: own(training), held_out: own(held_out) },
             Data::Series(series) => Data::Series(Series {
@@ -85,6 +85,7 @@ impl Problem {
             data,
             targets: self.targets.clone(),
             inputs: self.inputs.clone(),
+            matrices: Vec::new(),
             parameters: self.parameters.iter().map(alone).collect(),
             fixed: Vec::new(),
             held: Vec::new(),
@@ -98,6 +99,7 @@ impl Problem {
             priors: self.priors.clone(),
             data_hash: self.data_hash.clone(),
             outputs: self.outputs,
+            residuals: self.residuals.as_ref().map(|residuals| residuals.of_group(group)),
             is_constant: self.is_constant,
             noise: self.noise,
             start: raws.iter().map(|&k| self.start[k]).collect(),

@@ -247,7 +247,12 @@ fn a_number_at_its_bound_is_told_from_one_that_is_vague_or_small() {
     }
     // What falls cannot grow; and a small number is no bound if the data decide it.
     let grows = problem("(params (a positive 1.0) (c free 1.0)) (+ c (* a t))", "y", Default::default()).unwrap();
-    assert!(run(&grows, &FitOptions::default()).unwrap().parameters[0].numbers[0].at_bound);
+    let fit = run(&grows, &FitOptions::default()).unwrap();
+    let number = &fit.parameters[0].numbers[0];
+    assert!(number.at_bound && number.missing.as_ref().is_some_and(|why| why.contains("at a bound")));
+    // There is no curvature that could say how far it may be from there.
+    assert!(number.sureness.is_some_and(|s| s.error.is_none() && s.interval.is_none()));
+    assert_eq!(fit.uncertainty.as_ref().unwrap().numbers[0].interval, None);
     let table = Table::from_csv("small.csv", b"x,y\n1e6,1.1\n2e6,1.9\n3e6,3.2\n4e6,3.9\n" as &[u8]).unwrap();
     let program = Program::new("(params (a positive 1.0)) (* a x)");
     let small = Problem::new(program, &table, "y", Default::default()).unwrap();

@@ -144,6 +144,10 @@ pub struct DataArgs {
     /// Column of groups; an objective program is run for each of them
     #[arg(long, value_name = "COLUMN")]
     pub group: Option<String>,
+    /// Columns under one name, a vector in each row and a matrix of a whole series: obs=pc1..pc10 or obs=u,v
+    #[arg(long, value_name = "NAME=COLUMNS")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub matrix: Vec<String>,
     /// Fields that stand for a missing value, with commas between them: NA or 'NA,'
     #[arg(long, value_name = "WORDS")]
     pub missing: Option<String>,

@@ -101,6 +101,7 @@ fn parameters(fit: &Fit) -> String {
         let interval = sureness.and_then(|s| s.interval);
         let interval = interval.map_or(String::new(), |(a, b)| format!("{} to {}", digits(a, 5), digits(b, 5)));
         let verdict = match sureness.map(|s| s.verdict) {
+            _ if n.at_bound && interval.is_empty() && sureness.is_some() => "at its bound, error not determined".into(),
             _ if n.at_bound => "at its bound".into(),
             Some(Verdict::Weakly) => "weakly identifiable".into(),
             Some(Verdict::Not) => "not identifiable".into(),

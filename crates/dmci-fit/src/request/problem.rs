@@ -1,6 +1,7 @@
 //! What is fitted to what.
 
 use super::FitRequest;
+use super::matrix::{columns_of, parsed, with_matrices};
 use super::read::{TextOrNumber, Words, names, some_words, text_or_number, words};
 use super::refuse::{above_zero, apart, needs, refusal};
 use crate::formula::{FormulaProgram, FormulaSettings, OriginalScale, check_notation};
@@ -45,6 +46,10 @@ pub struct ProblemSettings {
     pub objective: bool,
     /// Column of groups; an objective program is run for each of them
     pub group: Option<String>,
+    /// Columns under one name: obs=pc1..pc10 or obs=u,v; a vector in each row, a matrix of a whole series
+    #[serde(deserialize_with = "names")]
+    #[schemars(with = "Words")]
+    pub matrix: Vec<String>,
     /// Fields that stand for a missing value
     #[serde(deserialize_with = "words")]
     #[schemars(with = "Words")]
@@ -152,6 +157,7 @@ impl ProblemSettings {
         let help = "rows are predicted one by one; (per COLUMN) in (params ...) lets parameters differ by group";
         needs("group", self.group.is_some(), "objective", self.objective, help)?;
         self.parsed_holdout()?;
+        self.matrix.iter().try_for_each(|text| parsed(text).map(|_| ()))?;
         self.parsed_loss().map(|_| ())
     }
 
@@ -214,6 +220,7 @@ impl ProblemSettings {
         let mut names = self.target.clone();
         names.extend(self.target.iter().flat_map(|t| t.split(',').map(|t| t.trim().to_string())));
         names.extend([&self.group, &self.weights, &self.sigma, &self.trials].into_iter().flatten().cloned());
+        names.extend(columns_of(&self.matrix));
         match self.parsed_holdout()? {
             Holdout::Column(name) | Holdout::Range(name, _, _) => names.push(name),
             _ => {}
@@ -265,6 +272,7 @@ impl FitRequest {
             return Err(refusal("‹formula› stands beside a program", "fit the formula, or the program"));
         }
         let Inputs { mut program, table, start_from, mut run } = inputs;
+        let table = &*with_matrices(table, &settings.matrix)?;
         if settings.params.is_some() {
             program = literals_of(&program)?;
         }
@@ -297,7 +305,8 @@ impl FitRequest {
             only: settings.only.clone(),
             group_starts,
         };
-        let problem = Problem::new(program, table, settings.target.clone(), options)?;
+        let mut problem = Problem::new(program, table, settings.target.clone(), options)?;
+        problem.matrices = settings.matrix.clone();
         self.check_axis(&problem, table)?;
         Ok(problem)
     }
