@@ -399,9 +399,22 @@ pub struct Check {
     /// Take the columns of a table as defined
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
+    #[command(flatten)]
+    pub limits: CheckLimits,
     /// Print one JSON object: {"ok": ..., "files": [{"file": "...", "diagnostics": [...]}]}
     #[arg(long)]
     pub json: bool,
+}
+
+/// What checking may take. Names and meanings are those of `RunSettings`, which has the defaults.
+#[derive(ClapArgs, Debug, Serialize)]
+pub struct CheckLimits {
+    /// Limit of memory: 64M, 2G
+    #[arg(long, value_name = "SIZE", value_parser = quantity::size)]
+    pub heap: Option<u64>,
+    /// Time limit in seconds, for each program
+    #[arg(long, value_name = "SECONDS", value_parser = quantity::seconds)]
+    pub time: Option<f64>,
 }
 
 const COMPILE_EXAMPLES: &str = "\

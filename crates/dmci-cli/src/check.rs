@@ -4,19 +4,24 @@ use crate::args::Check;
 use crate::source::Source;
 use crate::{files, options, output};
 use dmci::{Bindings, Datum, Interpreter, Report, RunOptions};
-use dmci_fit::{Table, TableCheck};
+use dmci_fit::{RunSettings, Table, TableCheck};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 
 /// Checks programs without running them.
 pub fn check(args: &Check) -> u8 {
+    let limits = RunSettings::from_map(options::given(&args.limits)).and_then(|s| options::options_of(&s));
+    let limits = match limits {
+        Ok(options) => options.limits,
+        Err(report) => return output::fail(&report, args.json),
+    };
     let table = args.data.as_deref().map(|path| files::read_columns(path, &[], &[])).transpose();
     let found = table.and_then(|table| Ok((with_columns(options::bindings(&args.set)?, table.as_ref()), table)));
     let (bindings, table) = match found {
         Ok(found) => found,
         Err(report) => return output::fail(&report, args.json),
     };
-    let options = RunOptions { bindings, ..RunOptions::default() };
+    let options = RunOptions { bindings, limits, ..RunOptions::default() };
     let files = args.files.iter().map(|path| (path.display().to_string(), Some(path.as_path()), None));
     let text = args.expression.as_deref().map(|text| ("<text>".to_string(), None, Some(text)));
     let mut code = 0;

@@ -1,6 +1,6 @@
 //! Tables from files, and results into files: whole, or not at all.
 
-use crate::output;
+use crate::{memory, output};
 use dmci::ErrorCode;
 use dmci::{Diagnostic, Report};
 use dmci_fit::Table;
@@ -30,6 +30,9 @@ fn read(path: &Path, missing: &[String], columns: Option<&[String]>) -> Result<T
         true => Err(ErrorKind::IsADirectory.into()),
         false => Ok(file),
     });
+    if let Ok(found) = file.as_ref().map_err(|_| ()).and_then(|file| file.metadata().map_err(|_| ())) {
+        memory::ensure(found.len() as usize)?;
+    }
     let read = file.and_then(|mut file| file.read_to_end(&mut bytes));
     read.map_err(|error| cannot_read(&name, &error))?;
     Table::from_bytes_of(&name, &bytes, missing, columns)

@@ -16,6 +16,7 @@ mod forecast;
 mod grad;
 mod info;
 mod mcp;
+mod memory;
 mod options;
 mod output;
 mod predict;
@@ -73,6 +74,14 @@ fn waiting(command: impl FnOnce() -> u8) -> u8 {
     code
 }
 
+/// Limits the memory of a command. Those that serve others go on where these fail.
+fn begin(command: Command) -> Command {
+    if !matches!(command, Command::Mcp(_) | Command::Repl(_)) {
+        memory::limit_command();
+    }
+    command
+}
+
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         let message = panic.payload_as_str().unwrap_or("no message");
@@ -83,7 +92,7 @@ fn main() -> ExitCode {
         std::process::exit(70);
     }));
     let code = match parse() {
-        Ok(args) => match args.command {
+        Ok(args) => match begin(args.command) {
             Command::Prompt(args) => prompt::prompt(&args),
             Command::Completions(args) => completions::completions(&args, command()),
             Command::Man(args) => completions::man(&args, command()),

@@ -1,8 +1,8 @@
 //! From arguments to options of a run.
 
 use crate::args::{RunArgs, SwitchArgs};
-use crate::output;
 use crate::source::load_program;
+use crate::{memory, output};
 use dmci::ErrorCode;
 use dmci::{Bindings, Cancel, Datum, Diagnostic, Mode, ModelOptions, Passes, Reason, Report, RunOptions};
 use dmci_fit::RunSettings;
@@ -24,7 +24,9 @@ pub fn run_options(args: &RunArgs) -> Result<RunOptions, Report> {
 pub fn options_of(settings: &RunSettings) -> Result<RunOptions, Report> {
     let read = |file: &str| load_program(Path::new(file)).map(|source| source.program());
     let evaluator = settings.evaluator().map(read).transpose()?;
-    settings.options(evaluator)
+    let options = settings.options(evaluator)?;
+    memory::limit(options.limits.heap);
+    Ok(options)
 }
 
 /// The mode of a name.

@@ -1,6 +1,7 @@
 //! Programs from files, standard input and the command line.
 
 use crate::files::{cannot_read, standard_input};
+use crate::memory;
 use dmci::ErrorCode;
 use dmci::{Compiled, Diagnostic, Interpreter, Outcome, Program, Report, RunOptions};
 use std::fs::File;
@@ -68,6 +69,9 @@ fn about(name: &str, mut report: Report) -> Report {
 }
 
 fn read(path: &Path) -> Result<(String, Vec<u8>), Report> {
+    // A text is held twice while it becomes a program.
+    let size = std::fs::metadata(path).map_or(0, |found| found.len().min(MAX_BYTES));
+    memory::ensure(2 * size as usize)?;
     let (name, bytes) = if path == Path::new("-") {
         ("<stdin>".to_string(), standard_input("the program", MAX_BYTES + 1)?.to_vec())
     } else {

@@ -235,7 +235,7 @@ fn a_file_that_cannot_be_made_is_noticed_at_once() {
 /// The first program of each explanation causes the error that it explains.
 #[test]
 fn explanations_show_programs_that_cause_their_error() {
-    let limits = ["--fuel", "20M", "--depth", "100k", "--heap", "64M", "--time", "20"];
+    let limits = ["--fuel", "20M", "--depth", "100k", "--heap", "256M", "--time", "20"];
     for code in dmci::ErrorCode::ALL {
         let Some(program) = code.example() else { continue };
         for mode in ["direct", "dmci"] {

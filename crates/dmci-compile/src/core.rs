@@ -110,7 +110,10 @@ pub fn parse(heap: &mut Heap, forms: &[Value]) -> Result<Core, Error> {
         letrec: intern("letrec*"),
     };
     let mut parser = Parser { heap, keywords, core: Core::default(), scope: FxHashMap::default() };
-    for &form in forms {
+    for (i, &form) in forms.iter().enumerate() {
+        if i % 256 == 255 {
+            parser.heap.look()?;
+        }
         let id = parser.expr(form, SpanId(0))?;
         parser.core.forms.push(id);
     }

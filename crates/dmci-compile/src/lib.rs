@@ -23,5 +23,8 @@ use graph::Graph;
 pub fn compile(heap: &mut Heap, forms: &[Value], options: lower::Options<'_>) -> Result<Graph, Error> {
     let core = core::parse(heap, forms)?;
     let anf = anf::normalize(heap, &core);
-    lower::lower(heap, &anf, options)
+    heap.look()?;
+    let graph = lower::lower(heap, &anf, options)?;
+    heap.look()?;
+    Ok(graph)
 }

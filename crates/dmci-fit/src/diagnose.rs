@@ -30,10 +30,15 @@ pub fn diagnose(
     if fine || found.verdict.is_none_or(|v| v == Verdict::AtTheNoise) || stopped() {
         return Ok(Some(found));
     }
+    // Both searches have the time of one.
+    let left = options.time.map(|limit| limit.saturating_sub(fitted.time));
+    if left.is_some_and(|left| left.is_zero()) {
+        return Ok(Some(found));
+    }
     let more = FitOptions {
         more_restarts: STARTS - 1,
         seed: options.seed.wrapping_add(1),
-        time: options.time,
+        time: left,
         ..FitOptions::default()
     };
     let go_on = |_: &crate::fit::Progress| if stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };

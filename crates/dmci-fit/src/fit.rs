@@ -165,11 +165,16 @@ fn fit_within(
     };
     let is_over = problem.cancel.lower(Reason::Time) || options.time.is_some_and(|limit| began.elapsed() >= limit);
     let is_interrupted = problem.cancel.lower(Reason::Person);
+    if problem.cancel.lower(Reason::Memory) {
+        // Nothing more can be computed, and what was found so far is no result of this fit.
+        return Err(problem.out_of_memory());
+    }
     let (Searched { mut stages, choice, influence, start_loss, examined, .. }, of_groups) = found?;
     if is_interrupted {
         // Also if the time was over at the same moment.
         stages.iter_mut().for_each(Population::interrupt);
     }
+    let mut interrupted_late = false;
     let collect = |examined| result(problem, options, &choice, &stages, &influence, examined);
     // Whoever ended the search wants to see what was found, and not to wait for what takes long.
     let soon = || {
@@ -180,14 +185,18 @@ fn fit_within(
     let collected = if is_over || is_interrupted { soon() } else { collect(examined.clone()) };
     let collected = match collected {
         Err(report) if report.is_cancelled() => {
+            // An interruption at the moment when the time was over is one.
+            interrupted_late = problem.cancel.lower(Reason::Person);
             problem.resume();
             soon()
         }
         result => result,
     };
+    interrupted_late |= problem.cancel.lower(Reason::Person);
     watch.map(Watch::stop);
     problem.cancel.lower(Reason::Time);
     let mut fit = collected?;
+    fit.interrupted |= interrupted_late;
     problem.forget();
     if let Some((optima, warnings)) = of_groups {
         fit.optima = optima;
@@ -315,9 +324,9 @@ const STEPS_AT_THE_END: usize = 4;
 /// How often a search goes on from a lower point near to where it ended.
 const MOST_ESCAPES: usize = 5;
 
-/// How long the start may be evaluated for whoever interrupted a fit before anything was found: a program that never
-/// ends must not have to be interrupted twice.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the start may be evaluated if a fit was ended before anything was found: limits and interruptions hold within
+/// a tenth of a second.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// How long whatever is not needed to show a result may take once a search was ended.
 const ENDING: Duration = Duration::from_millis(40);

@@ -34,7 +34,7 @@ use crate::fit::{FitOptions, Progress, fit};
 use crate::problem::Problem;
 use crate::resample::{Intervals, bootstrap, profile};
 use crate::result::Fit;
-use dmci::Report;
+use dmci::{Reason, Report};
 use read::Pairs;
 use schemars::JsonSchema;
 use serde::ser::SerializeMap;
@@ -177,6 +177,7 @@ impl FitRequest {
         };
         // What was found before counts, if the last fit was cut short.
         let cut_short = stopped();
+        fit.interrupted |= problem.cancel.is_raised(Reason::Person);
         problem.resume();
         if cut_short {
             return Ok(fit);

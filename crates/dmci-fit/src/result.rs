@@ -90,6 +90,8 @@ pub struct Fit {
     pub parameters: Vec<Fitted>,
     /// The raw numbers of the result.
     pub raw: Vec<f64>,
+    /// Somebody interrupted what came after the search.
+    pub(crate) interrupted: bool,
     /// The loss at the schema's values.
     pub start_loss: f64,
     /// How well the rows are predicted that were fitted.
@@ -144,7 +146,7 @@ impl Fit {
 
     /// Whether somebody interrupted it.
     pub fn was_interrupted(&self) -> bool {
-        self.restarts.iter().any(|r| r.stopped == Stop::Interrupted)
+        self.interrupted || self.restarts.iter().any(|r| r.stopped == Stop::Interrupted)
     }
 
     /// Gives each parameter what is known about its numbers by now.
@@ -234,6 +236,7 @@ pub(crate) fn result(
     )?;
     warn(problem, &optimality, &score, &restarts[best], &mut warnings);
     Ok(Fit {
+        interrupted: false,
         parameters,
         optimality,
         optima,

@@ -12,7 +12,7 @@ use crate::population::Population;
 use crate::problem::{Data, Problem, Rows};
 use crate::result::chosen;
 use crate::search::{Need, Stop};
-use dmci::{Parameter, Report};
+use dmci::{Parameter, Reason, Report};
 use dmci_table::select;
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -165,9 +165,14 @@ pub(crate) fn search_parts(
             break;
         }
     }
-    // What was found counts, even if somebody has interrupted.
+    // What was found counts, even if somebody has interrupted, which is not forgotten.
+    let interrupted = problem.cancel.is_raised(Reason::Person);
     problem.resume();
-    together(problem, parts, options, found)
+    let together = together(problem, parts, options, found);
+    if interrupted {
+        problem.cancel.cancel();
+    }
+    together
 }
 
 /// One search of all groups, made of the best of each.

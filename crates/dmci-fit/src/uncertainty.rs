@@ -207,11 +207,15 @@ fn of_whole(
             *verdict = Verdict::Not;
         }
     }
+    let mut ticks = Ticks::default();
     let covariance = match information.covariance {
         Some(covariance) => covariance,
         None => (0..n * n)
             .map(|k| {
                 let (i, j) = (k / n, k % n);
+                if ticks.spend(2 * n) || dmci_limits::rang() {
+                    return 0.0;
+                }
                 if verdicts[i] == Verdict::Not || verdicts[j] == Verdict::Not {
                     return 0.0;
                 }

@@ -58,9 +58,17 @@ impl Problem {
         Report::from(Diagnostic::error(ErrorCode::E0405, message).help("raise the limit with ‹time›"))
     }
 
+    /// What a fit says that needs more memory than it may take.
+    pub(crate) fn out_of_memory(&self) -> Report {
+        let message = "the fit needs more memory than it may take";
+        let help = "raise the limit with ‹heap›, or fit fewer rows or parameters";
+        Report::from(Diagnostic::error(ErrorCode::E0402, message).help(help))
+    }
+
     /// Fails if somebody wants the work to end.
     pub(crate) fn check_cancel(&self) -> Result<(), Report> {
         match self.cancel.is_cancelled() {
+            true if self.cancel.is_raised(Reason::Memory) => Err(self.out_of_memory()),
             true => Err(Report::from(Diagnostic::error(ErrorCode::E0409, "the run was cancelled"))),
             false => Ok(()),
         }

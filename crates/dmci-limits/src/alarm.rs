@@ -1,19 +1,32 @@
 //! The alarm that a thread works under.
 
-use crate::cancel::Cancel;
+use crate::cancel::{Cancel, Reason};
+use crate::memory;
 use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-/// A flag that others may set, and a time. Work that sees it ring stops with whatever result: the alarm remembers that it
-/// rang, and whoever owns it reports that instead.
+/// Why an alarm rang.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The flag was set.
+    Cancelled = 1,
+    /// The time is over.
+    Time = 2,
+    /// The process holds more memory than the calls under way may take.
+    Memory = 3,
+}
+
+/// A flag that others may set, a time, and the memory of the process. Work that sees it ring stops with whatever result:
+/// the alarm remembers that it rang, and whoever owns it reports that instead.
 #[derive(Debug, Default)]
 pub struct Alarm {
     cancel: Cancel,
     deadline: Option<Instant>,
     limit: Duration,
-    rang: AtomicBool,
+    /// The first reason to ring, or 0.
+    rang: AtomicU8,
 }
 
 impl Alarm {
@@ -22,27 +35,49 @@ impl Alarm {
 
     /// An alarm that rings when the flag is set, or when this much time is over.
     pub fn new(cancel: Cancel, limit: Duration) -> Self {
-        Alarm { cancel, deadline: Instant::now().checked_add(limit), limit, rang: AtomicBool::new(false) }
+        Alarm { cancel, deadline: Instant::now().checked_add(limit), limit, rang: AtomicU8::new(0) }
     }
 
     /// An alarm that rings when the flag is set.
     pub fn of(cancel: Cancel) -> Self {
-        Alarm { cancel, deadline: None, limit: Duration::MAX, rang: AtomicBool::new(false) }
+        Alarm { cancel, deadline: None, limit: Duration::MAX, rang: AtomicU8::new(0) }
     }
 
     /// Looks whether to stop.
+    #[inline]
     pub fn rings(&self) -> bool {
-        let rings = self.cancel.is_cancelled() || self.deadline.is_some_and(|d| Instant::now() >= d);
-        if rings {
-            self.rang.store(true, Ordering::Relaxed);
+        if memory::is_over() {
+            // Everybody who works for the same owner stops.
+            self.note(Why::Memory);
+            self.cancel.raise(Reason::Memory);
+            return true;
         }
-        rings
+        if self.cancel.is_cancelled() {
+            self.note(if self.cancel.is_raised(Reason::Memory) { Why::Memory } else { Why::Cancelled });
+            return true;
+        }
+        let is_over = self.deadline.is_some_and(|d| Instant::now() >= d);
+        if is_over {
+            self.note(Why::Time);
+        }
+        is_over
+    }
+
+    #[cold]
+    fn note(&self, why: Why) {
+        // The first reason is the one.
+        let _ = self.rang.compare_exchange(0, why as u8, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// Whether it rang when somebody looked.
     #[inline]
     pub fn rang(&self) -> bool {
-        self.rang.load(Ordering::Relaxed)
+        self.rang.load(Ordering::Relaxed) != 0
+    }
+
+    /// Why it rang first.
+    pub fn why(&self) -> Option<Why> {
+        [Why::Cancelled, Why::Time, Why::Memory].into_iter().find(|&why| why as u8 == self.rang.load(Ordering::Relaxed))
     }
 
     /// Whether it was the flag.

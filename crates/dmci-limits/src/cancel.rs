@@ -13,6 +13,8 @@ pub enum Reason {
     Time = 2,
     /// The time of one part of the work is over; the rest goes on.
     Part = 4,
+    /// The process holds more memory than it may.
+    Memory = 8,
 }
 
 /// A flag that another thread may set to stop an evaluation.

@@ -4,6 +4,7 @@ use crate::hash::Hash;
 use crate::{dialect, netcdf, npy};
 use dmci::ErrorCode;
 use dmci::{Column, Datum, Diagnostic, Report};
+use std::collections::HashSet;
 use std::io::Read;
 
 /// A table.
@@ -94,7 +95,15 @@ impl Table {
             Report::from(Diagnostic::error(ErrorCode::E0702, format!("{name}: {message}")).help(help))
         };
         let mut bytes = Vec::new();
-        input.read_to_end(&mut bytes).map_err(|e| wrong(format!("it cannot be read: {e}"), "check the file"))?;
+        loop {
+            // A part at a time, as long as there is room for twice as much: vectors grow by doubling.
+            dialect::ensure(name, 2 * bytes.len())?;
+            let part = input.by_ref().take((bytes.len() as u64).max(1 << 20)).read_to_end(&mut bytes);
+            if part.map_err(|e| wrong(format!("it cannot be read: {e}"), "check the file"))? == 0 {
+                break;
+            }
+        }
+        dialect::ensure(name, bytes.len())?;
         let dialect::Plain { text: bytes, delimiter } = dialect::plain(&bytes, format.delimiter);
         match misquoted(&bytes, delimiter) {
             Some((row, Quoting::Unclosed)) => {
@@ -109,8 +118,9 @@ impl Table {
         }
         let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).delimiter(delimiter).from_reader(&bytes[..]);
         let headers = reader.headers().map_err(|e| wrong(explain(&e, 0), UTF8_HELP))?.clone();
-        for (i, header) in headers.iter().enumerate() {
-            if !header.is_empty() && headers.iter().take(i).any(|other| other == header) {
+        let mut seen = HashSet::new();
+        for header in &headers {
+            if !header.is_empty() && !seen.insert(header) {
                 return Err(wrong(format!("two columns are called {header}"), "give each column a name of its own"));
             }
         }
@@ -118,6 +128,9 @@ impl Table {
         let mut rows = 0;
         for record in reader.records() {
             rows += 1;
+            if rows % LOOK == 0 {
+                dialect::ensure(name, 0)?;
+            }
             let record = record.map_err(|e| {
                 let help = if e.is_io_error() { "check the file" } else { "give every row one field for each column" };
                 wrong(explain(&e, rows), if e.utf8() { UTF8_HELP } else { help })
@@ -245,6 +258,9 @@ fn integer(field: &str) -> Option<Datum> {
     let is_integer = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
     is_integer.then(|| Datum::BigInteger(field.strip_prefix('+').unwrap_or(field).to_string()))
 }
+
+/// Rows between two looks at the memory.
+const LOOK: usize = 1024;
 
 const UTF8_HELP: &str = "save it as UTF-8";
 

@@ -2,6 +2,7 @@
 //! nobody knows it of his files.
 
 use dmci::{Diagnostic, ErrorCode, Report};
+use dmci_limits::memory;
 
 /// Lines that are looked at.
 const LINES: usize = 50;
@@ -138,6 +139,9 @@ pub fn gunzip(name: &str, bytes: &[u8]) -> Result<Vec<u8>, Report> {
     let (Some(packed), Some(tail)) = (bytes.get(at..), bytes.len().checked_sub(8)) else {
         return Err(wrong("it is cut off"));
     };
+    // The file says how long it is unpacked; whether that is true is seen below.
+    let length = bytes.get(tail + 4..).and_then(|n| <[u8; 4]>::try_from(n).ok()).map_or(0, u32::from_le_bytes);
+    ensure(name, length as usize)?;
     let inflated = miniz_oxide::inflate::decompress_to_vec_with_limit(packed, MOST);
     let Ok(text) = inflated else { return Err(wrong("it cannot be unpacked: it is damaged, cut off or too large")) };
     let sum = bytes.get(tail..tail + 4).and_then(|sum| <[u8; 4]>::try_from(sum).ok()).map(u32::from_le_bytes);
@@ -145,6 +149,16 @@ pub fn gunzip(name: &str, bytes: &[u8]) -> Result<Vec<u8>, Report> {
         true => Ok(text),
         false => Err(wrong("its checksum is wrong: it is damaged, or several files of gzip stand behind each other")),
     }
+}
+
+/// Fails if there is no room for so many bytes of a table.
+pub fn ensure(name: &str, bytes: usize) -> Result<(), Report> {
+    if memory::allows(bytes) {
+        return Ok(());
+    }
+    let message = format!("{name}: the table needs more memory than the command may take");
+    let help = "raise the limit with ‹heap›, or give it fewer rows and columns";
+    Err(Report::from(Diagnostic::error(ErrorCode::E0402, message).help(help)))
 }
 
 /// Endings of files that are no tables here, with what to do.

@@ -18,7 +18,7 @@ use crate::diagnostic::{Diagnostic, Error};
 use crate::span::{Origin, PairSpan, Sources, SpanId, SpanTable};
 use crate::symbol::{Symbol, Symbols};
 use crate::value::{Ref, Value};
-use dmci_limits::Alarm;
+use dmci_limits::{Alarm, Why};
 use dmci_ops::Shape;
 use std::sync::Arc;
 
@@ -130,7 +130,10 @@ pub struct Heap {
     /// See [`Heap::poll`].
     pub poll_taken: i64,
     collect_at: usize,
+    /// Words beyond the image that may be in use: half of the limit, since a collection copies what is live.
     max_words: usize,
+    /// The limit in bytes.
+    limit: usize,
     /// Bytes held outside the words on behalf of the program (symbols, ports).
     outside: usize,
     next_identity: u32,
@@ -155,6 +158,9 @@ pub struct Heap {
 /// Allocation between collections, at least: 8 MiB.
 const MIN_NURSERY: usize = 1 << 20;
 
+/// Words of room beyond where a collection is due, for what is allocated until the VM looks up.
+const ROOM: usize = 1 << 16;
+
 /// Words of the largest heap, its image included: 30 GiB. References are word indices of 32 bits; the last 2 GiB that
 /// these reach are for what is allocated without asking, between two looks of the VM.
 const MOST_WORDS: usize = u32::MAX as usize - (1 << 28) + 1;
@@ -171,6 +177,7 @@ impl Default for Heap {
             poll_taken: 0,
             collect_at: MIN_NURSERY,
             max_words: MOST_WORDS,
+            limit: usize::MAX,
             outside: 0,
             next_identity: 0,
             tensors: false,
@@ -292,7 +299,24 @@ impl Heap {
     #[inline]
     fn note_growth(&mut self) {
         if self.words.len() >= self.collect_at {
-            self.request_poll();
+            self.crowded();
+        }
+    }
+
+    #[cold]
+    fn crowded(&mut self) {
+        self.request_poll();
+        if self.words.capacity() - self.words.len() < ROOM / 2 {
+            // Not twice as much, as a vector would: nothing that is taken may be beyond the limit.
+            let _ = self.words.try_reserve_exact(ROOM.max(self.words.len() / 8));
+        }
+    }
+
+    /// Has room for what is allocated before the next collection; without, a vector finds its own.
+    fn make_room(&mut self) {
+        let wanted = self.collect_at.saturating_add(ROOM);
+        if self.words.capacity() < wanted {
+            let _ = self.words.try_reserve_exact(wanted - self.words.len());
         }
     }
 
@@ -330,7 +354,7 @@ impl Heap {
 
     /// An object of `len` equal values; fails if the heap limit would be passed.
     pub fn alloc_filled(&mut self, kind: Kind, len: usize, fill: Value) -> Result<Value, Error> {
-        self.ensure(len + 1)?;
+        self.ensure(len.saturating_add(1))?;
         let r = self.next_ref();
         self.words.push(header(kind, len as u32));
         self.words.resize(self.words.len() + len, fill.0);
@@ -440,22 +464,48 @@ impl Heap {
         self.alloc(Kind::Cell, &[value, Value::symbol(name)])
     }
 
-    /// Checks that this many words can be allocated within the limit.
-    pub fn ensure(&self, words: usize) -> Result<(), Error> {
+    /// Checks that this many words can be allocated within the limit, and has room for them.
+    pub fn ensure(&mut self, words: usize) -> Result<(), Error> {
         if self.used_words().saturating_add(words) > self.max_words {
             return Err(self.out_of_memory());
+        }
+        let wanted = words.saturating_add(ROOM);
+        if words > ROOM / 4 && self.words.capacity() - self.words.len() < wanted {
+            self.words.try_reserve_exact(wanted).map_err(|_| self.out_of_memory())?;
         }
         Ok(())
     }
 
     /// The error for a heap that is full.
     pub fn out_of_memory(&self) -> Error {
-        let message = format!("the program needs more than {} MiB of memory", self.max_words >> 17);
+        let message = match self.limit {
+            usize::MAX => "the program needs more memory than there is".to_string(),
+            limit => format!("the program needs more than {} MiB of memory", limit >> 20),
+        };
         let help = match self.max_words < MOST_WORDS - self.image_end {
-            true => "raise the limit with ‹heap›, or keep less data alive",
+            true => "raise the limit with ‹heap›, or keep less data alive: at most half of the limit",
             false => "keep less data alive: no heap can be larger",
         };
         Diagnostic::error(ErrorCode::E0402, message).help(help)
+    }
+
+    /// The error of work that stopped because the alarm rang.
+    #[cold]
+    pub fn stopped(&self) -> Error {
+        match self.alarm.why() {
+            Some(Why::Memory) => self.out_of_memory(),
+            Some(Why::Time) => {
+                let limit = self.alarm.limit().as_secs_f64();
+                Diagnostic::error(ErrorCode::E0405, format!("the program ran for more than {limit} s"))
+                    .help("raise the limit with ‹time›")
+            }
+            Some(Why::Cancelled) | None => Diagnostic::error(ErrorCode::E0409, "the run was cancelled"),
+        }
+    }
+
+    /// Looks at flag, clock and memory.
+    pub fn look(&self) -> Result<(), Error> {
+        if self.alarm.rings() { Err(self.stopped()) } else { Ok(()) }
     }
 
     /// Counts bytes held outside the heap's words towards the limit.
@@ -471,9 +521,9 @@ impl Heap {
         self.live
     }
 
-    /// Words in use, garbage and outside bytes included.
+    /// Words in use, garbage and outside bytes included: these are not copied, so they count half.
     pub fn used_words(&self) -> usize {
-        self.words.len() - self.image_end + self.outside / 8
+        self.words.len() - self.image_end + self.outside / 16
     }
 
     /// The limit in words (beyond the image).
@@ -481,15 +531,18 @@ impl Heap {
         self.max_words
     }
 
-    /// Sets the limit in bytes (beyond the image). No heap has more words than references can name.
+    /// Sets the limit in bytes (beyond the image): for both spaces of the collector. No heap has more words than references
+    /// can name.
     pub fn set_limit(&mut self, bytes: usize) {
-        self.max_words = (bytes / 8).min(MOST_WORDS - self.image_end);
+        self.limit = bytes;
+        self.max_words = (bytes / 16).min(MOST_WORDS - self.image_end);
         self.collect_at = self.collect_at.min(self.image_end + self.max_words / 2).max(self.image_end + 1);
     }
 
     /// Lets some more be allocated before the next collection.
     pub fn postpone_collection(&mut self) {
         self.collect_at = self.words.len() + MIN_NURSERY / 2;
+        self.make_room();
     }
 
     /// Whether a collection is due.

@@ -1,6 +1,7 @@
 //! What a program may use: a program is untrusted.
 
 pub use dmci_limits::{Cancel, Reason};
+use dmci_value::{Diagnostic, Error, ErrorCode};
 use std::time::Duration;
 
 /// The limits of one evaluation.
@@ -25,6 +26,12 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// The error of work that needs more memory.
+    pub fn out_of_memory(&self) -> Error {
+        let message = format!("the program needs more than {} MiB of memory", self.heap >> 20);
+        Diagnostic::error(ErrorCode::E0402, message).help("raise the limit with ‹heap›, or give it less to do")
+    }
+
     /// The same limits for a program that runs under `levels` interpreters, which need more steps
     /// and more stack for the same work. Only defaults grow: a limit that somebody chose is kept.
     pub fn for_levels(self, levels: u32) -> Limits {

@@ -13,7 +13,6 @@ use dmci_value::ErrorCode;
 use dmci_value::heap::Moment;
 use dmci_value::{Alarm, Diagnostic, Error, Heap, Kind, Origin, Place, SpanId, Value};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Calls and loop edges between two looks at clock, cancel flag and heap.
 const SLICE: i64 = 4096;
@@ -51,7 +50,6 @@ pub struct Vm {
     max_slots: usize,
     fuel_left: u64,
     slice: i64,
-    deadline: Option<Instant>,
 }
 
 impl Vm {
@@ -96,7 +94,6 @@ impl Vm {
             max_slots: 0,
             fuel_left: 0,
             slice: 0,
-            deadline: None,
         }
     }
 
@@ -142,7 +139,6 @@ impl Vm {
         self.max_slots = limits.depth.saturating_mul(16).max(1024);
         self.world.cancel = cancel;
         self.fuel_left = limits.fuel;
-        self.deadline = Instant::now().checked_add(limits.time);
         self.world.heap.set_limit(limits.heap);
         let alarm = Alarm::new(self.world.cancel.clone(), limits.time);
         match Arc::get_mut(&mut self.world.heap.alarm) {
@@ -269,7 +265,7 @@ impl Vm {
             let live = self.collect(top);
             // Close to the limit every collection would free next to nothing.
             let most = self.world.heap.max_words();
-            if live > most - most / 8 {
+            if live.is_none_or(|live| live > most - most / 8) {
                 return Err(self.world.heap.out_of_memory());
             }
         }
@@ -289,15 +285,9 @@ impl Vm {
         (self.limits.fuel - self.fuel_left).saturating_add((self.slice - heap.poll - heap.poll_taken).max(0) as u64)
     }
 
-    /// Looks at flag and clock.
+    /// Looks at flag, clock and memory.
     pub(crate) fn check_time(&self) -> Result<(), Error> {
-        self.world.check_cancelled()?;
-        if self.deadline.is_some_and(|d| Instant::now() >= d) {
-            let limit = self.limits.time.as_secs_f64();
-            return Err(Diagnostic::error(ErrorCode::E0405, format!("the program ran for more than {limit} s"))
-                .help("raise the limit with ‹time›"));
-        }
-        Ok(())
+        self.world.heap.look()
     }
 
     /// Looks at fuel, flag and clock, and starts a new slice of steps.
@@ -320,7 +310,7 @@ impl Vm {
 
     /// Collects garbage; every live value is below `top` on the stack or in a root. Returns the
     /// words that are left.
-    fn collect(&mut self, top: usize) -> usize {
+    fn collect(&mut self, top: usize) -> Option<usize> {
         let top = top.min(self.stack.len());
         let first_local = self.image.constants.len();
         let World { heap, environments, handlers, winders, shown, .. } = &mut self.world;
@@ -353,10 +343,11 @@ impl Vm {
             .help("make the recursion a tail call, or raise the limit with ‹depth›"));
         }
         // The stack counts towards the memory of the program.
-        if slots + self.world.heap.live_words() > self.limits.heap / 8 {
+        let left = (self.limits.heap / 8).saturating_sub(2 * self.world.heap.live_words());
+        let len = (self.stack.len() * 2).min(self.max_slots).min(left).max(slots);
+        if slots > left || self.stack.try_reserve_exact(len - self.stack.len()).is_err() {
             return Err(self.world.heap.out_of_memory());
         }
-        let len = (self.stack.len() * 2).max(slots).min(self.max_slots.max(slots));
         self.stack.resize(len, Value::UNSPECIFIED);
         Ok(())
     }

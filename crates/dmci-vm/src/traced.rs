@@ -103,7 +103,7 @@ impl World {
 
     /// Operations that a tape may have: so many, and no more than the memory of the run holds.
     pub(crate) fn longest_tape(&self, limit: usize) -> usize {
-        limit.min(self.heap.max_words() / WORDS_OF_NODE)
+        limit.min(2 * (self.heap.max_words() / WORDS_OF_NODE))
     }
 
     /// Starts recording; the tape is kept to the end of the run.

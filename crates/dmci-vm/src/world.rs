@@ -65,24 +65,10 @@ impl World {
         self.heap.poll -= steps as i64;
     }
 
-    /// An error if the run was cancelled.
-    pub fn check_cancelled(&self) -> Result<(), Error> {
-        if self.cancel.is_cancelled() {
-            Err(Diagnostic::error(ErrorCode::E0409, "the run was cancelled"))
-        } else {
-            Ok(())
-        }
-    }
-
     /// The error of a primitive that stopped because the alarm rang.
     #[cold]
     pub fn stopped(&self) -> Error {
-        if self.heap.alarm.is_cancelled() {
-            return Diagnostic::error(ErrorCode::E0409, "the run was cancelled");
-        }
-        let limit = self.heap.alarm.limit().as_secs_f64();
-        Diagnostic::error(ErrorCode::E0405, format!("the program ran for more than {limit} s"))
-            .help("raise the limit with ‹time›")
+        self.heap.stopped()
     }
 
     /// The name of a procedure.

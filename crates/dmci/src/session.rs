@@ -11,7 +11,7 @@ use dmci_syntax::reader;
 use dmci_value::ErrorCode;
 use dmci_value::{Diagnostic, Origin, Symbol, Value};
 use dmci_vm::environment::USER;
-use dmci_vm::{Vm, deep, prims};
+use dmci_vm::{Reason, Vm, deep, prims};
 
 /// A machine that keeps its definitions.
 ///
@@ -92,6 +92,8 @@ impl Session {
     fn make_ready(&mut self) {
         let limits = self.options.limits.for_levels(self.options.mode.levels());
         let random = self.vm.world.random;
+        // What an entry before held has been given back.
+        self.options.cancel.lower(Reason::Memory);
         self.vm.configure(limits, self.options.cancel.clone(), random);
         let world = &mut self.vm.world;
         world.numerics = self.options.numerics;

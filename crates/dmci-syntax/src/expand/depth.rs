@@ -1,5 +1,6 @@
 //! How deep a datum is nested, and room on the stack for deep ones.
 
+use dmci_limits::Level;
 use dmci_value::{Heap, Kind, Value};
 
 /// Deepest nesting of forms that is expanded.
@@ -46,7 +47,10 @@ pub fn nesting_depth(heap: &Heap, datum: Value) -> usize {
 
 /// Runs `f` on a big stack; `None` if there is no memory for one.
 pub(super) fn on_big_stack<T: Send>(f: impl FnOnce() -> T + Send) -> Option<T> {
+    let level = Level::current();
     std::thread::scope(|scope| {
+        // SAFETY: this thread waits for the other one below.
+        let f = move || unsafe { level.help(f) };
         let thread = std::thread::Builder::new().stack_size(BIG_STACK).spawn_scoped(scope, f).ok()?;
         match thread.join() {
             Ok(result) => Some(result),

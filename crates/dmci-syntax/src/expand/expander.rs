@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// a tree that is exponentially larger than itself.
 const MAX_FORMS: usize = 5_000_000;
 
+/// Forms, or items that macros match and make, between two looks at the limits of the run.
+const LOOK: usize = 1024;
+
 /// Errors collected before giving up.
 const MAX_ERRORS: usize = 100;
 
@@ -72,6 +75,8 @@ pub(super) struct Expander<'a> {
     pub macro_depth: u32,
     /// Pairs made by macros, and their aliases.
     pub produced: usize,
+    /// Items that macros matched or made since the last look.
+    items: usize,
     /// Where to point for forms that have no place.
     near: SpanId,
     depth: usize,
@@ -99,6 +104,7 @@ impl<'a> Expander<'a> {
             renamed: false,
             macro_depth: 0,
             produced: 0,
+            items: 0,
             near: SpanId(0),
             depth: 0,
             forms: 0,
@@ -331,8 +337,8 @@ impl<'a> Expander<'a> {
             if self.macro_depth > 1000 { self.endless() } else { too_deep() }
         } else if self.forms > MAX_FORMS {
             Diagnostic::error(ErrorCode::E0407, format!("the program has more than {MAX_FORMS} forms"))
-        } else if self.forms.is_multiple_of(1024)
-            && let Err(error) = self.heap.ensure(0)
+        } else if self.forms.is_multiple_of(LOOK)
+            && let Err(error) = self.heap.ensure(0).and_then(|()| self.heap.look())
         {
             error
         } else {
@@ -340,6 +346,27 @@ impl<'a> Expander<'a> {
         };
         self.stop(error);
         false
+    }
+
+    /// Counts items that a macro matches or makes; `false` if nothing more is to be expanded.
+    #[inline]
+    pub fn count_items(&mut self, count: usize) -> bool {
+        self.items += count;
+        if self.items < LOOK { !self.stopped } else { self.look() }
+    }
+
+    #[cold]
+    fn look(&mut self) -> bool {
+        self.items = 0;
+        match self.heap.ensure(0).and_then(|()| self.heap.look()) {
+            Ok(()) => !self.stopped,
+            Err(error) => {
+                if !self.stopped {
+                    self.stop(error);
+                }
+                false
+            }
+        }
     }
 
     /// Runs `f` one level deeper, for forms that are taken apart without being expanded.

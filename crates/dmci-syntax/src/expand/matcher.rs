@@ -34,7 +34,11 @@ impl Expander<'_> {
             matches.clear();
             if self.matches(&rules, pattern, input, &mut matches) {
                 let template = self.heap.car(template).unwrap_or(Value::NIL);
-                return self.fill_in(&rules, template, &matches, form);
+                let filled = self.fill_in(&rules, template, &matches, form)?;
+                return Ok(if self.stopped { self.nothing() } else { filled });
+            }
+            if self.stopped {
+                return Ok(self.nothing());
             }
             list = rest;
         }
@@ -57,6 +61,9 @@ impl Expander<'_> {
 
     fn matches(&mut self, rules: &Rules, mut pattern: Value, mut form: Value, out: &mut Matches) -> bool {
         loop {
+            if !self.count_items(1) {
+                return false;
+            }
             if let Some(symbol) = pattern.as_symbol() {
                 if self.is_literal(rules, symbol) {
                     return self.matches_literal(rules, symbol, form);
@@ -72,6 +79,7 @@ impl Expander<'_> {
                     let (total, needed) = (self.pairs(form), self.pairs(after));
                     let (Some(total), Some(needed)) = (total, needed) else { return false };
                     let Some(count) = total.checked_sub(needed) else { return false };
+                    self.count_items(total / 16);
                     let Some(left) = self.matches_many(rules, first, form, count, out) else { return false };
                     pattern = after;
                     form = left;

@@ -46,6 +46,9 @@ impl Expander<'_> {
     }
 
     fn fill(&mut self, filling: &mut Filling<'_>, template: Value, active: bool) -> Result<Value, Error> {
+        if !self.count_items(1) {
+            return Ok(Value::NIL);
+        }
         if let Some(symbol) = template.as_symbol() {
             return match filling.variables.iter().rev().find(|(name, _)| *name == symbol) {
                 Some((_, Match::One(datum))) => Ok(*datum),

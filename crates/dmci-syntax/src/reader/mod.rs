@@ -38,6 +38,10 @@ pub fn read_all(heap: &mut Heap, source: SourceId) -> Result<Program, Vec<Diagno
     };
     let mut parser = Parser::new(heap, &text, 0, Some(source));
     parser.run();
+    if parser.met_limit {
+        // The rest of the text is not known, so the limit is all that is to be said.
+        return Err(parser.errors.pop().map(|error| *error).into_iter().collect());
+    }
     if !parser.errors.is_empty() {
         let mut errors: Vec<Diagnostic> = parser.errors.into_iter().map(|e| *e).collect();
         errors.sort_by_key(|e| e.span().map(|s| s.start));

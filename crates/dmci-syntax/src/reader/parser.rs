@@ -12,6 +12,9 @@ use dmci_value::{Diagnostic, Error, Heap, PairSpan, SourceId, Span, SpanId, Valu
 /// Stands for a datum that could not be read; never leaves the reader.
 const BAD: Value = Value::UNBOUND;
 
+/// Tokens between two looks at the limits of the run.
+const LOOK: usize = 1024;
+
 /// Errors after this many are not reported.
 const MOST_ERRORS: usize = 50;
 
@@ -73,6 +76,10 @@ pub(super) struct Parser<'a> {
     unguessed: Vec<usize>,
     /// A list that was closed although the indentation says that it should have ended before.
     suspect: Option<usize>,
+    /// Tokens so far.
+    tokens: usize,
+    /// The last error is that of a limit of the run.
+    pub(super) met_limit: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -89,6 +96,8 @@ impl<'a> Parser<'a> {
             previous_end: 0,
             unguessed: Vec::new(),
             suspect: None,
+            tokens: 0,
+            met_limit: false,
         }
     }
 
@@ -108,8 +117,16 @@ impl<'a> Parser<'a> {
         self.lexer.at
     }
 
-    /// Takes one token; false at the end.
+    /// Takes one token; false at the end, or if a limit is met.
     fn step(&mut self) -> bool {
+        self.tokens += 1;
+        if self.tokens.is_multiple_of(LOOK)
+            && let Err(error) = self.heap.ensure(0).and_then(|()| self.heap.look())
+        {
+            self.errors.push(error);
+            self.met_limit = true;
+            return false;
+        }
         let token = self.lexer.next_token();
         // A closing parenthesis or the end of the text under its opening one is no surprise.
         if self.lexer.first_on_line && !matches!(token.kind, Kind::Close(_) | Kind::End) {

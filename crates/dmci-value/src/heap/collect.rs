@@ -1,18 +1,22 @@
 //! Collection: everything that is reachable moves into a fresh space.
 
-use super::{Heap, MIN_NURSERY, RAW_FROM, payload_words};
+use super::{Heap, MIN_NURSERY, RAW_FROM, ROOM, payload_words};
 use crate::value::{Ref, Value};
 
 /// Header of an object that has moved: the high half is its new place.
 const FORWARDED: u64 = 0xFF;
 
 impl Heap {
-    /// Moves everything reachable from the roots into a fresh space; returns the words in use.
-    /// `roots` is called with a function to apply to each root slot.
-    pub fn collect(&mut self, roots: impl FnOnce(&mut dyn FnMut(&mut Value))) -> usize {
+    /// Moves everything reachable from the roots into a fresh space; returns the words in use, or nothing if there is no
+    /// memory for that space. `roots` is called with a function to apply to each root slot.
+    pub fn collect(&mut self, roots: impl FnOnce(&mut dyn FnMut(&mut Value))) -> Option<usize> {
         debug_assert!(self.store_log.is_none());
         let mut to = std::mem::take(&mut self.spare);
         to.clear();
+        // All may be live. Pages that are not written to take no memory.
+        if to.try_reserve_exact(self.words.len()).is_err() {
+            return None;
+        }
         to.extend_from_slice(&self.words[..self.image_end]);
         let mut from = std::mem::take(&mut self.words);
         let image_end = self.image_end;
@@ -33,12 +37,15 @@ impl Heap {
         let live = to.len() - image_end;
         self.live = live;
         self.words = to;
-        // Fresh memory would have to be mapped page by page again.
+        self.collect_at = (self.words.len() + live.max(MIN_NURSERY)).min(image_end + self.max_words.max(live + 1));
+        // Fresh memory would have to be mapped page by page again. What the next collection cannot need is given back.
         if from.capacity() <= 4 * (live + MIN_NURSERY) {
+            from.clear();
+            from.shrink_to(self.collect_at + ROOM);
             self.spare = from;
         }
-        self.collect_at = (self.words.len() + live.max(MIN_NURSERY)).min(image_end + self.max_words.max(live + 1));
-        live
+        self.make_room();
+        Some(live)
     }
 }
 

@@ -49,16 +49,14 @@ fn an_image_that_was_written_all_over_is_restored() {
     }
 }
 
-/// Asks only; nothing is allocated.
 #[test]
 fn no_limit_lets_references_pass_32_bits() {
     let mut heap = Heap::new();
-    for bytes in [32 << 30, 1 << 40, usize::MAX] {
+    for bytes in [64 << 30, 1 << 40, usize::MAX] {
         heap.set_limit(bytes);
-        assert!(heap.ensure(MOST_WORDS - heap.image_end).is_ok());
+        assert_eq!(heap.max_words(), MOST_WORDS - heap.image_end);
         let error = heap.ensure(MOST_WORDS + 1 - heap.image_end).expect_err("a heap cannot have so many words");
         assert_eq!(error.code, ErrorCode::E0402);
-        assert!(error.message.contains("30719 MiB"), "{}", error.message);
         let help = error.help.as_deref().unwrap_or_default();
         assert!(!help.contains("raise"), "no limit is larger: {help}");
         assert_eq!(heap.alloc_filled(Kind::Vector, 1 << 32, Value::NIL).map_err(|e| e.code), Err(ErrorCode::E0402));
@@ -66,7 +64,8 @@ fn no_limit_lets_references_pass_32_bits() {
     // What is allocated without being asked for still gets a place that a reference can name.
     assert!(u32::try_from(MOST_WORDS + MIN_NURSERY).is_ok());
     heap.set_limit(1 << 20);
-    assert!(heap.ensure(1 << 16).is_ok() && heap.ensure(1 << 18).is_err());
+    // Both spaces of the collector count.
+    assert!(heap.ensure(1 << 15).is_ok() && heap.ensure(1 << 17).is_err());
 }
 
 #[test]

@@ -100,12 +100,12 @@ fn print(world: &mut World, who: &str, args: &[Value], style: Style) -> Result<V
     let room = world.room(args[1]);
     if port.kind != PortKind::Console {
         let text = world.text_of(args[0], style, room)?;
-        world.check_cancelled()?;
+        world.heap.look()?;
         return world.print(who, args[1], &text).map(|()| Value::UNSPECIFIED);
     }
     // One byte too many for the console: its own error says by how much the limit is passed.
     let (text, shown) = world.text_with_numbers(args[0], style, room);
-    world.check_cancelled()?;
+    world.heap.look()?;
     let pieces = world.pieces(shown, world.output.text.len());
     world.print(who, args[1], &text)?;
     world.output.pieces.extend(pieces);

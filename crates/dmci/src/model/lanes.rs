@@ -9,7 +9,7 @@ use crate::binding;
 use crate::datum::Datum;
 use crate::report::Report;
 use dmci_exec::{CUT, Number, Results, STAYED, StageResults, Staged, Target};
-use dmci_limits::within;
+use dmci_limits::{Reason, within};
 use dmci_value::ErrorCode;
 use dmci_value::{Alarm, Diagnostic};
 use rustc_hash::FxHashMap;
@@ -463,7 +463,10 @@ impl<'a, N: Number> Call<'a, N> {
         let Some(&first) = lanes.iter().min() else { return };
         lanes.iter().for_each(|&lane| self.fill(lane, |_, list| list.fill(N::rounded(f64::NAN))));
         if self.batch.cut.is_empty() {
-            let error = Diagnostic::error(ErrorCode::E0409, "the run was cancelled");
+            let error = match self.model.options.run.cancel.is_raised(Reason::Memory) {
+                true => self.model.options.run.limits.out_of_memory(),
+                false => Diagnostic::error(ErrorCode::E0409, "the run was cancelled"),
+            };
             self.batch.failures.push((first, error.into()));
         }
         self.batch.cut.extend_from_slice(lanes);
