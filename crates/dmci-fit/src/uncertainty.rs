@@ -441,9 +441,12 @@ fn numbers(
     for k in 0..count {
         let involved: Vec<usize> = (0..n).filter(|i| slopes[k * n + i] != 0.0).collect();
         let verdict = involved.iter().map(|&i| verdicts[i]).max();
-        // A number that no raw number moves is fixed by the structure of its parameter.
+        // A number that no raw number moves is fixed by the structure of its parameter, or its kind is saturated there:
+        // a positive number so small that it is 0.
         let Some(verdict) = verdict else {
-            numbers.push(Sureness { error: None, interval: None, verdict: Verdict::Identifiable });
+            let is_saturated = problem.separate(k).is_some();
+            let verdict = if is_saturated { Verdict::Not } else { Verdict::Identifiable };
+            numbers.push(Sureness { error: None, interval: None, verdict });
             continue;
         };
         let error = (verdict != Verdict::Not).then(|| sqrt(variance(k, k)));

@@ -25,11 +25,22 @@ fn poisson(mean: f64, stream: &mut Stream) -> f64 {
 
 /// The share of intervals that hold the truth, for each number.
 fn coverage(program: &str, loss: Loss, truth: &[f64], draw: impl Fn(f64, &mut Stream) -> f64) -> Vec<f64> {
+    coverage_of((TABLES, 25), program, loss, truth, draw)
+}
+
+/// The same of so many tables with so many rows.
+fn coverage_of(
+    (tables, rows): (u64, u32),
+    program: &str,
+    loss: Loss,
+    truth: &[f64],
+    draw: impl Fn(f64, &mut Stream) -> f64,
+) -> Vec<f64> {
     let mut held = vec![0; truth.len()];
-    for table in 0..TABLES {
+    for table in 0..tables {
         let mut stream = Stream::new(20, table);
-        let rows: Vec<String> =
-            (0..25).map(|i| f64::from(i) * 0.1).map(|x| format!("{x:?},{:?}", draw(x, &mut stream))).collect();
+        let x = |i: u32| f64::from(i) * 2.5 / f64::from(rows);
+        let rows: Vec<String> = (0..rows).map(x).map(|x| format!("{x:?},{:?}", draw(x, &mut stream))).collect();
         let data = Table::from_csv("simulated", format!("x,y\n{}\n", rows.join("\n")).as_bytes()).unwrap();
         let options = ProblemOptions { loss: loss.clone(), ..Default::default() };
         let problem = Problem::new(Program::new(program), &data, "y", options).unwrap();
@@ -39,7 +50,7 @@ fn coverage(program: &str, loss: Loss, truth: &[f64], draw: impl Fn(f64, &mut St
             held[k] += usize::from((low..=high).contains(truth));
         }
     }
-    held.into_iter().map(|n| n as f64 / TABLES as f64).collect()
+    held.into_iter().map(|n| n as f64 / tables as f64).collect()
 }
 
 fn check(name: &str, shares: Vec<f64>) {
@@ -59,6 +70,23 @@ fn intervals_of_likelihoods_cover_the_truth() {
     let program = "(params (a free 1.0) (b free 0.0)) (exp (+ a (* b x)))";
     let shares = coverage(program, Loss::Poisson, &[1.2, 0.5], |x, stream| poisson((1.2 + 0.5 * x).exp(), stream));
     check("Poisson", shares);
+}
+
+/// With DMCI_LONG 2,000 tables of 200 rows, whose share has a standard deviation of 0.5%.
+#[test]
+fn intervals_from_200_rows_cover_the_truth() {
+    let long = std::env::var_os("DMCI_LONG").is_some();
+    let (tables, range) = if long { (2000, 0.935..=0.965) } else { (200, 0.90..=0.99) };
+    let program = "(params (a positive 2.0) (b (bounded 0 5) 1.0) (c free 0.0)) (+ c (* a (exp (- (* b x)))))";
+    let curve = |x: f64, stream: &mut Stream| 0.5 + 3.0 * (-0.8 * x).exp() + 0.2 * stream.normal();
+    let squares = coverage_of((tables, 200), program, Loss::Mse, &[3.0, 0.8, 0.5], curve);
+    println!("least squares from 200 rows: {squares:?}");
+    let program = "(params (a free 1.0) (b free 0.0)) (exp (+ a (* b x)))";
+    let count = |x: f64, stream: &mut Stream| poisson((1.2 + 0.5 * x).exp(), stream);
+    let counts = coverage_of((tables, 200), program, Loss::Poisson, &[1.2, 0.5], count);
+    println!("Poisson from 200 rows: {counts:?}");
+    let all: Vec<f64> = squares.into_iter().chain(counts).collect();
+    assert!(all.iter().all(|share| range.contains(share)), "{all:?}");
 }
 
 /// The shares of confidence intervals that hold the curve, and of prediction intervals that hold a new measurement, at

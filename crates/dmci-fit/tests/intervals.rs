@@ -4,7 +4,8 @@
 
 use dmci::{Program, Report};
 use dmci_fit::{
-    Fit, FitOptions, Holdout, Intervals, Loss, Problem, ProblemOptions, Table, Verdict, bootstrap, fit, profile,
+    Fit, FitOptions, Holdout, Intervals, Loss, Outcome, Problem, ProblemOptions, Table, Verdict, bootstrap, fit,
+    profile,
 };
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -228,4 +229,22 @@ fn series_drawn_anew_say_nothing_about_what_each_has_of_its_own() {
     let mut found = run(&problem);
     let report = bootstrap(&problem, &mut found, 30, 1, &|_| true).unwrap_err();
     assert!(report.diagnostics[0].code == "E0812" && report.to_string().contains("differ by group"), "{report}");
+}
+
+#[test]
+fn a_positive_number_that_became_0_is_at_its_bound() {
+    let mut text = String::from("k,q\n");
+    for i in 0..100 {
+        let k = f64::from(i);
+        let fall = 1.5e-3 * k / (1.0 + (-(k - 60.0) / 9.0).exp());
+        text += &format!("{k:?},{:?}\n", 1.0 + 1e-4 * k - fall + 1e-4 * (f64::from((7 * i + 3) % 11) - 5.0));
+    }
+    let table = Table::from_csv("fade.csv", text.as_bytes()).unwrap();
+    // It rises where the program can only fall.
+    let program = "(params (m positive 4e-4 1e-3) (d positive 1e-3 5e-3) (kn positive 75 100) (wd positive 10 30))
+                   (- 1.0 (* m k) (* d k (sigmoid (/ (- k kn) wd))))";
+    let fit = run(&problem(program, &table, "q", ProblemOptions::default()));
+    let m = &fit.parameters[0].numbers[0];
+    assert!(m.value < 1e-9 && m.at_bound && m.sureness.is_some_and(|s| s.error.is_none()), "{m:?}");
+    assert_eq!((fit.optimality.outcome, &fit.optimality.parameters[..]), (Outcome::AtBound, &["m".to_string()][..]));
 }
