@@ -65,11 +65,13 @@ fn run(args: &Arguments) -> Result<u8, Report> {
     } else {
         if !args.quiet {
             // An objective that says nothing about a target leaves nothing to draw.
-            let chart = if picture.points.is_empty() { String::new() } else { format!("\n{}", chart(&picture)) };
+            let is_drawn = !args.no_chart && !picture.points.is_empty();
+            let chart = if is_drawn { format!("\n{}", chart(&picture)) } else { String::new() };
             let names = loaded.formula.as_ref().map_or(String::new(), table::names);
             let scale = original.map_or(String::new(), |(name, score)| table::original_scale(name, &score));
             let residuals = fit.diagnosis.as_ref().map_or(String::new(), |d| format!("\n{}", d.text()));
-            output::print(&format!("{names}{}{scale}{residuals}{chart}", table::table(&problem, &fit)));
+            let together = if args.correlations { table::correlations(&record) } else { String::new() };
+            output::print(&format!("{names}{}{scale}{together}{residuals}{chart}", table::table(&problem, &fit)));
         }
         if !fit.warnings.diagnostics.is_empty() {
             output::print_report(&fit.warnings);

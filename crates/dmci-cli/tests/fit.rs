@@ -103,7 +103,7 @@ fn a_plot_has_data_fit_residuals_axes_and_a_legend() {
     assert!(one.starts_with("<svg ") && one.ends_with("</svg>\n"));
     assert_eq!(one.matches("class=\"datum\"").count(), 3);
     assert_eq!(one.matches("class=\"residual\"").count(), 3);
-    assert_eq!(one.matches("<path ").count(), 3, "the curve, its band and its key");
+    assert_eq!(one.matches("<path ").count(), 6, "the curve, two bands and their keys");
     for text in ["y over t", "line.scm fitted to rows.csv", ">data<", ">fit<", ">0.5<", ">2.0<", ">t<", ">y<"] {
         assert!(one.contains(text), "{text}\n{one}");
     }
@@ -308,6 +308,70 @@ fn numbers_that_are_pinned_are_reported_and_changes_of_paths_counted() {
     let json: Json = serde_json::from_str(&ran.stdout).unwrap();
     assert!(json["path_changes"].as_u64().unwrap() > 1 && json["paths"].as_u64().unwrap() > 1, "{json}");
     assert_eq!(json["path_changes"], json["restarts"][0]["path_changes"]);
+}
+
+/// The pieces of a drawn curve, as their places.
+fn drawn_curves(svg: &str) -> Vec<Vec<(f64, f64)>> {
+    let paths = svg.lines().filter(|l| l.starts_with("<path d=") && l.contains("fill=\"none\""));
+    let place = |word: &str| word.split_once(' ').map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap()));
+    let path = |line: &str| line.split('"').nth(1).unwrap().split(['M', 'L']).filter_map(place).collect();
+    paths.map(path).collect()
+}
+
+#[test]
+fn curves_bend_where_the_program_does() {
+    let space = space("fit-bend");
+    let rows: String =
+        (0..60).map(|i| format!("{:?},{:?}\n", 0.5 * f64::from(i), (40.0 * f64::from(i)).sin())).collect();
+    space.write("waves.csv", format!("t,y\n{rows}"));
+    space.write("waves.scm", "(params (a free 0.9)) (* a (sin (* 80.0 t)))");
+    let args = ["fit", "waves.scm", "--data", "waves.csv", "--target", "y", "--quiet", "--plot", "p.svg"];
+    assert_eq!(dmci(&args, "", space.path()).code, 0);
+    let svg = std::fs::read_to_string(space.path().join("p.svg")).unwrap();
+    let curves = drawn_curves(&svg);
+    let longest = curves.iter().max_by_key(|c| c.len()).unwrap();
+    // 376 waves have 751 turning points, and each of them comes near 1.
+    let turns: Vec<f64> =
+        longest.windows(3).filter(|w| (w[1].1 - w[0].1) * (w[2].1 - w[1].1) < 0.0).map(|w| w[1].1).collect();
+    assert!((740..=765).contains(&turns.len()), "{}", turns.len());
+    let (top, bottom) = (turns.iter().copied().fold(f64::MAX, f64::min), turns.iter().copied().fold(0.0, f64::max));
+    let near = turns.iter().filter(|y| (**y - top).min(bottom - **y) < 0.05 * (bottom - top)).count();
+    assert!(near as f64 > 0.95 * turns.len() as f64, "{near} of {}", turns.len());
+}
+
+#[test]
+fn groups_have_colours_and_targets_panels() {
+    let space = space("fit-panels");
+    let row =
+        |g: &str, t: u32, a: f64| format!("{g},{t}.0,{:?},{:?},{}\n", a * f64::from(t), 1.0 - a * f64::from(t), 9 - t);
+    let rows: String =
+        [("north", 1.0), ("south", 2.5)].iter().flat_map(|(g, a)| (0..5).map(|t| row(g, t, *a))).collect();
+    space.write("sites.csv", format!("site,t,u,v,count\n{rows}"));
+    space.write("two.scm", "(params (a free 0.5 (per site))) (list (* a t) (- 1.0 (* a t)))");
+    let args = ["fit", "two.scm", "--data", "sites.csv", "--target", "u,v", "--quiet", "--plot", "p.svg"];
+    assert_eq!(dmci(&args, "", space.path()).code, 0);
+    let svg = std::fs::read_to_string(space.path().join("p.svg")).unwrap();
+    for text in ["u over t", "v over t", ">north<", ">south<"] {
+        assert_eq!(svg.matches(text).count(), if text.contains("u over") { 2 } else { 1 }, "{text}");
+    }
+    assert_eq!(svg.matches("class=\"datum\"").count(), 20);
+    // A curve for each group and target, and a key for each panel.
+    assert_eq!(drawn_curves(&svg).len(), 6);
+    let colors = |color: &str| svg.lines().filter(|l| l.contains("class=\"datum\"") && l.contains(color)).count();
+    assert_eq!((colors("#2f6db3"), colors("#d64545")), (10, 10));
+    // Any column of numbers may be the horizontal axis, also one that the program does not read.
+    assert_eq!(dmci(&[&args[..], &["--x", "count"]].concat(), "", space.path()).code, 0);
+    let svg = std::fs::read_to_string(space.path().join("p.svg")).unwrap();
+    assert!(svg.contains("u over count") && svg.matches("class=\"prediction\"").count() == 20, "{svg}");
+}
+
+#[test]
+fn the_chart_is_left_out_and_correlations_are_printed() {
+    let space = space("fit-words");
+    let args = ["fit", "line.scm", "--data", "rows.csv", "--target", "y", "--no-chart", "--correlations"];
+    let ran = dmci(&args, "", space.path());
+    assert!(ran.code == 0 && !ran.stdout.contains("o data"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("\ncorrelations  "), "{}", ran.stdout);
 }
 
 #[test]

@@ -446,22 +446,23 @@ impl Problem {
     pub fn predict_with_error(
         &self,
         raw: &[f64],
+        (group, target): (usize, usize),
         columns: &[Column],
         covariance: Option<&[f64]>,
     ) -> Result<Vec<(f64, f64)>, Report> {
         let (n, raws, outputs) = (self.layout.values, self.layout.raws, self.outputs);
         let Some(covariance) = covariance else {
-            let batch = self.predict(raw, 0, columns)?;
-            return Ok(batch.values.iter().step_by(outputs).map(|&y| (y, f64::NAN)).collect());
+            let batch = self.predict(raw, group, columns)?;
+            return Ok(batch.values.iter().skip(target).step_by(outputs).map(|&y| (y, f64::NAN)).collect());
         };
-        let batch = self.model.evaluate(&self.layout.values(raw, 0), columns, Want::Gradients)?;
+        let batch = self.model.evaluate(&self.layout.values(raw, group), columns, Want::Gradients)?;
         let row = |(i, &y): (usize, &f64)| {
             let mut slope = vec![0.0; raws];
-            self.layout.pull_back(raw, 0, &batch.gradients[i * outputs * n..][..n], &mut slope);
+            self.layout.pull_back(raw, group, &batch.gradients[(i * outputs + target) * n..][..n], &mut slope);
             let variance: f64 = (0..raws * raws).map(|k| slope[k / raws] * covariance[k] * slope[k % raws]).sum();
             (y, sqrt(variance))
         };
-        Ok(batch.values.iter().step_by(outputs).enumerate().map(row).collect())
+        Ok(batch.values.iter().skip(target).step_by(outputs).enumerate().map(row).collect())
     }
 
     /// Predictions for rows of the table, all targets of a row one after the other.

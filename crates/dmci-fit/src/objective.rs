@@ -182,6 +182,7 @@ impl Problem {
             seen: Default::default(),
             moved: Default::default(),
             parts: Default::default(),
+            axis: None,
             program,
         })
     }

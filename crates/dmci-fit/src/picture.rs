@@ -1,58 +1,108 @@
-//! The picture of a fit: data, the fitted curve and the residuals.
+//! The picture of a fit: data, fitted curves and residuals, a part of it for each target.
 
 use crate::loss::Loss;
 use crate::objective::Series;
-use crate::problem::Problem;
+use crate::problem::{Problem, Rows};
+use crate::record::NoiseRecord;
 use crate::result::Fit;
 use dmci::{Column, Datum, Report};
-use dmci_plot::{Picture, Point, digits};
+use dmci_ops::real::sqrt;
+use dmci_plot::{Picture, Piece, Point, digits};
 use dmci_table::{reals, select};
 
-/// Places at which a fitted curve is computed.
+/// Even places at which a fitted curve is computed, besides those of the data.
 const GRID: usize = 400;
 
 /// Most whole numbers between which a curve over an exact column is drawn.
 const MAX_INTEGERS: usize = 4000;
 
-/// The picture of a fit over one of its inputs; without a name, over the first numeric input.
-/// The row number replaces an input that is not numeric.
+/// Most places at which a curve is computed.
+const MAX_PLACES: usize = 8000;
+
+/// A curve is computed between places where it bends by more than this share of its range.
+const BEND: f64 = 0.002;
+
+/// Most groups with colours of their own.
+const MOST_GROUPS: usize = 12;
+
+/// The picture of a fit over any column of numbers, if the problem was made for one, or over one of its inputs; without
+/// a name, over the first numeric input. The row number replaces an input that is not numeric.
 pub fn picture(problem: &Problem, fit: &Fit, x: Option<&str>) -> Result<Picture, Report> {
     if let Some(series) = problem.series() {
         return Ok(series_picture(problem, series, fit, x));
     }
     let is_numeric = |i: &usize| reals(&problem.training().columns[*i]).is_ok();
-    let input = match x {
+    let named = problem.axis.as_ref().map(|axis| axis.0.as_str()).or(x);
+    let input = match named {
         Some(name) => problem.inputs.iter().position(|n| n == name),
         None => (0..problem.inputs.len()).find(is_numeric),
     };
     let input = input.filter(is_numeric);
+    let mut all = (0..problem.targets.len()).map(|target| of_target(problem, fit, input, target));
+    let Some(first) = all.next() else { return Ok(Picture::default()) };
+    let mut picture = first?;
+    picture.further = all.collect::<Result<Vec<_>, Report>>()?;
+    picture.subtitle = subtitle(problem, fit);
+    if colored(problem) {
+        picture.groups = problem.groups.clone();
+        // The names stand once, below all.
+        picture.further.iter_mut().for_each(|p| p.groups = problem.groups.clone());
+    }
+    Ok(picture)
+}
+
+/// Whether groups have colours: there are several, and not too many to tell apart.
+fn colored(problem: &Problem) -> bool {
+    problem.layout.groups > 1 && problem.groups.len() <= MOST_GROUPS
+}
+
+/// The picture of one target.
+fn of_target(problem: &Problem, fit: &Fit, input: Option<usize>, target: usize) -> Result<Picture, Report> {
     let sides = [(problem.training(), &fit.predictions, false), (problem.held_out(), &fit.held_out_predictions, true)];
     let mut points = Vec::new();
     for (rows, predictions, held_out) in sides {
-        let xs = input.and_then(|i| reals(&rows.columns[i]).ok());
-        let xs = xs.unwrap_or_else(|| rows.indices.iter().map(|&r| (r + 1) as f64).collect());
-        // Of several targets the first is drawn.
+        let xs = places(problem, rows, input);
         let outputs = problem.targets.len();
-        let numbers = rows.target.iter().step_by(outputs).zip(predictions.iter().step_by(outputs));
-        let numbers = xs.iter().zip(numbers);
-        points.extend(numbers.map(|(&x, (&y, &prediction))| Point { x, y, prediction, held_out }));
+        let of_one = |list: &[f64]| list.iter().skip(target).step_by(outputs).copied().collect::<Vec<f64>>();
+        let numbers = of_one(&rows.target).into_iter().zip(of_one(predictions)).enumerate();
+        points.extend(numbers.map(|(i, (y, prediction))| Point {
+            x: xs[i],
+            y,
+            prediction,
+            held_out,
+            group: rows.group.get(i).copied().unwrap_or(0),
+        }));
     }
     points.sort_by(|a, b| a.x.total_cmp(&b.x));
-    let x = input.map_or("row".into(), |i| problem.inputs[i].clone());
-    let (curve, band) = match input {
-        Some(i) => curve(problem, fit, i, &points)?,
-        None => Default::default(),
+    let x = match (&problem.axis, input) {
+        (Some((name, _)), _) => name.clone(),
+        (None, Some(i)) => problem.inputs[i].clone(),
+        (None, None) => "row".into(),
+    };
+    let Curves { curve, band, prediction } = match input {
+        Some(i) => curves(problem, fit, i, target, &points)?,
+        None => Curves::default(),
     };
     Ok(Picture {
-        title: format!("{} over {x}", problem.targets[0]),
-        subtitle: subtitle(problem, fit),
+        title: format!("{} over {x}", problem.targets[target]),
         x,
-        y: problem.targets[0].clone(),
+        y: problem.targets[target].clone(),
         curve,
         band,
+        prediction,
         shade: shade(&points),
         points,
+        ..Picture::default()
     })
+}
+
+/// The places of rows on the horizontal axis.
+fn places(problem: &Problem, rows: &Rows, input: Option<usize>) -> Vec<f64> {
+    if let Some((_, numbers)) = &problem.axis {
+        return rows.indices.iter().map(|&r| numbers.get(r).copied().unwrap_or(f64::NAN)).collect();
+    }
+    let own = input.and_then(|i| reals(&rows.columns[i]).ok());
+    own.unwrap_or_else(|| rows.indices.iter().map(|&r| (r + 1) as f64).collect())
 }
 
 /// The picture of an objective program: what it predicts, beside the target, if it says so.
@@ -64,30 +114,50 @@ fn series_picture(problem: &Problem, series: &Series, fit: &Fit, x: Option<&str>
         None => target.is_none_or(|t| t.0 != problem.inputs[*i]) && reals(&series.columns[*i]).is_ok(),
     };
     let input = (0..problem.inputs.len()).find(is_axis);
-    let places = input.and_then(|i| reals(&series.columns[i]).ok());
+    let places = match &problem.axis {
+        Some((_, numbers)) => Some(numbers.clone()),
+        None => input.and_then(|i| reals(&series.columns[i]).ok()),
+    };
     let place = |row: usize| places.as_ref().map_or((row + 1) as f64, |p| p[row]);
     let measured = |row: usize| target.map_or(f64::NAN, |t| t.1[row]);
-    let mut points: Vec<Point> = fit
-        .series
-        .iter()
-        .step_by(series.targets.len().max(1))
-        .map(|&(row, prediction, fitted)| Point { x: place(row), y: measured(row), prediction, held_out: !fitted })
-        .collect();
+    let mut group = vec![0; fit.series.iter().map(|s| s.0 + 1).max().unwrap_or(0)];
+    for (number, rows) in series.rows.iter().enumerate() {
+        for &row in rows {
+            if let Some(own) = group.get_mut(row) {
+                *own = number;
+            }
+        }
+    }
+    let point = |&(row, prediction, fitted): &(usize, f64, bool)| {
+        let (x, y) = (place(row), measured(row));
+        Point { x, y, prediction, held_out: !fitted, group: group[row] }
+    };
+    let every = series.targets.len().max(1);
+    let mut points: Vec<Point> = fit.series.iter().step_by(every).map(point).collect();
     points.sort_by(|a, b| a.x.total_cmp(&b.x));
-    let x = input.map_or("row".into(), |i| problem.inputs[i].clone());
+    let x = match (&problem.axis, input) {
+        (Some((name, _)), _) => name.clone(),
+        (None, input) => input.map_or("row".into(), |i| problem.inputs[i].clone()),
+    };
     let y = problem.targets[0].clone();
-    // One series is a line; several would be a tangle.
-    let one = series.rows.len() == 1;
-    let line: Vec<(f64, f64)> = points.iter().map(|p| (p.x, p.prediction)).filter(|p| p.1.is_finite()).collect();
+    // Each series is a line, as long as colours tell them apart.
+    let count = series.rows.len();
+    let few = count <= MOST_GROUPS;
+    let line = |number: usize| {
+        let own = points.iter().filter(|p| p.group == number && p.prediction.is_finite());
+        Piece { group: number, places: own.map(|p| (p.x, p.prediction)).collect() }
+    };
+    let lines = (0..if few { count } else { 0 }).map(line);
     Picture {
         title: format!("{y} over {x}"),
         subtitle: subtitle(problem, fit),
         x,
         y,
-        curve: if one && !line.is_empty() { vec![line] } else { Vec::new() },
-        band: Vec::new(),
+        curve: lines.filter(|piece| !piece.places.is_empty()).collect(),
         shade: shade(&points),
+        groups: if few && count > 1 { problem.groups.clone() } else { Vec::new() },
         points,
+        ..Picture::default()
     }
 }
 
@@ -110,55 +180,128 @@ fn subtitle(problem: &Problem, fit: &Fit) -> String {
     if let Some(score) = &fit.held_out {
         text += &format!(", held out {}", digits(score.rmse, 4));
     }
-    if let [first, _, ..] = problem.targets.as_slice() {
-        text += &format!(" (of {} targets only {first} is drawn)", problem.targets.len());
-    }
     text
 }
 
-/// The pieces of a curve, and the band around it.
-type Curve = (Vec<Vec<(f64, f64)>>, Vec<(f64, f64, f64)>);
+/// What is drawn between the data.
+#[derive(Default)]
+struct Curves {
+    curve: Vec<Piece>,
+    band: Vec<(f64, f64, f64)>,
+    prediction: Vec<(f64, f64, f64)>,
+}
 
-/// The fitted curve over one input, with its band; empty if another input varies too.
-fn curve(problem: &Problem, fit: &Fit, input: usize, points: &[Point]) -> Result<Curve, Report> {
-    let training = &problem.training().columns;
-    let varies = |column: &Column| match column {
-        Column::Reals(list) => list.iter().any(|x| *x != list[0]),
-        Column::Data(list) => list.iter().any(|x| *x != list[0]),
-        Column::Shaped(..) => (1..column.len()).any(|r| column.row(r) != column.row(0)),
-    };
-    // Groups have parameters of their own, so there is a curve for each and none for all.
-    if problem.layout.groups > 1
-        || problem.loss == Loss::Binomial
-        || training.iter().enumerate().any(|(i, column)| i != input && varies(column))
-    {
-        return Ok(Default::default());
+/// The fitted curve of every group over one input, and with one group the bands around it; nothing where another input
+/// varies too.
+fn curves(problem: &Problem, fit: &Fit, input: usize, target: usize, points: &[Point]) -> Result<Curves, Report> {
+    let mut found = Curves::default();
+    let other_axis = problem.axis.as_ref().is_some_and(|axis| axis.0 != problem.inputs[input]);
+    let groups = problem.layout.groups;
+    if other_axis || problem.loss == Loss::Binomial || groups > MOST_GROUPS {
+        return Ok(found);
     }
-    let (Some(first), Some(last)) = (points.first(), points.last()) else { return Ok(Default::default()) };
-    let grid = match &training[input] {
-        Column::Reals(_) => {
-            let at = |i: usize| first.x + (last.x - first.x) * (i as f64 / GRID as f64);
-            Column::Reals((0..=GRID).map(at).collect())
+    let training = problem.training();
+    for group in 0..groups {
+        let rows: Vec<usize> = (0..training.len()).filter(|&r| groups == 1 || training.group[r] == group).collect();
+        let own = points.iter().filter(|p| groups == 1 || p.group == group);
+        let (Some(&row), false) = (rows.first(), others_vary(&training.columns, input, &rows)) else {
+            return Ok(Curves::default());
+        };
+        let at = |column: &Column| {
+            let count = column.len();
+            let all = training.columns.iter().enumerate();
+            all.map(|(i, c)| if i == input { column.clone() } else { select(c, &vec![row; count]) }).collect()
+        };
+        let covariance = fit.uncertainty.as_ref().filter(|_| groups == 1);
+        let value = |column: Column| {
+            let columns: Vec<Column> = at(&column);
+            problem.predict_with_error(&fit.raw, (group, target), &columns, covariance.map(|u| &u.covariance[..]))
+        };
+        let data: Vec<f64> = own.map(|p| p.x).filter(|x| x.is_finite()).collect();
+        let Some(curve) = sampled(&training.columns[input], data, &value)? else { return Ok(Curves::default()) };
+        let piece = |places: &[(f64, f64, f64)]| Piece { group, places: places.iter().map(|p| (p.0, p.1)).collect() };
+        let pieces = curve.split(|p| !p.1.is_finite()).filter(|piece| !piece.is_empty());
+        found.curve.extend(pieces.map(piece));
+        let Some(known) = covariance else { continue };
+        let noise = NoiseRecord::new(problem, fit, known);
+        let noise = noise.deviation.filter(|_| {
+            let even = noise.sigma.is_none() && noise.weights.is_none();
+            even && matches!(problem.loss, Loss::Mse | Loss::Sse)
+        });
+        let around = |deviation: &dyn Fn(f64) -> f64| {
+            let ends = curve.iter().map(|&(x, y, error)| {
+                let width = known.quantile * deviation(error);
+                (x, y - width, y + width)
+            });
+            ends.filter(|b| b.1.is_finite() && b.2.is_finite()).collect::<Vec<_>>()
+        };
+        found.band = around(&|error| error);
+        if let Some(noise) = noise.filter(|_| !known.exact) {
+            found.prediction = around(&|error| sqrt(error * error + noise.0 * noise.0));
         }
-        Column::Data(_) | Column::Shaped(..) => match (first.x as i64, last.x as i64) {
-            (low, high) if low.abs_diff(high) <= MAX_INTEGERS as u64 => {
-                Column::Data((low..=high).map(Datum::Integer).collect())
-            }
-            _ => return Ok(Default::default()),
-        },
+    }
+    Ok(found)
+}
+
+/// Whether an input besides one differs between rows.
+fn others_vary(columns: &[Column], input: usize, rows: &[usize]) -> bool {
+    let varies = |column: &Column| match column {
+        Column::Reals(list) => rows.iter().any(|&r| list[r] != list[rows[0]]),
+        Column::Data(list) => rows.iter().any(|&r| list[r] != list[rows[0]]),
+        Column::Shaped(..) => rows.iter().any(|&r| column.row(r) != column.row(rows[0])),
     };
-    let xs = reals(&grid).unwrap_or_default();
-    let columns: Vec<Column> = training
-        .iter()
-        .enumerate()
-        .map(|(i, column)| if i == input { grid.clone() } else { select(column, &vec![0; xs.len()]) })
-        .collect();
-    let covariance = fit.uncertainty.as_ref().map(|u| (&u.covariance[..], u.quantile));
-    let spread = problem.predict_with_error(&fit.raw, &columns, covariance.map(|c| c.0))?;
-    let quantile = covariance.map_or(f64::NAN, |c| c.1);
-    let band = xs.iter().zip(&spread).map(|(&x, &(y, error))| (x, y - quantile * error, y + quantile * error));
-    let band: Vec<(f64, f64, f64)> = band.filter(|b| b.1.is_finite() && b.2.is_finite()).collect();
-    let places: Vec<(f64, f64)> = xs.into_iter().zip(spread.into_iter().map(|s| s.0)).collect();
-    let pieces = places.split(|(_, y)| !y.is_finite()).filter(|piece| !piece.is_empty());
-    Ok((pieces.map(<[_]>::to_vec).collect(), band))
+    columns.iter().enumerate().any(|(i, column)| i != input && varies(column))
+}
+
+/// A curve with its standard errors at even places, at the data, and wherever it bends; whole numbers alone over an
+/// exact column, and none over too many of them.
+#[expect(clippy::type_complexity, reason = "a place, a value and its error")]
+fn sampled(
+    column: &Column,
+    data: Vec<f64>,
+    value: &dyn Fn(Column) -> Result<Vec<(f64, f64)>, Report>,
+) -> Result<Option<Vec<(f64, f64, f64)>>, Report> {
+    let ends = data.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(*x), b.max(*x)));
+    let (low, high) = ends;
+    if low > high {
+        return Ok(None);
+    }
+    let joined = |xs: &[f64], values: Vec<(f64, f64)>| xs.iter().zip(values).map(|(x, v)| (*x, v.0, v.1)).collect();
+    if !matches!(column, Column::Reals(_)) {
+        let (low, high) = (low as i64, high as i64);
+        if low.abs_diff(high) > MAX_INTEGERS as u64 {
+            return Ok(None);
+        }
+        let xs: Vec<f64> = (low..=high).map(|x| x as f64).collect();
+        let values = value(Column::Data((low..=high).map(Datum::Integer).collect()))?;
+        return Ok(Some(joined(&xs, values)));
+    }
+    let every = data.len().div_ceil(MAX_PLACES / 4).max(1);
+    let even = (0..=GRID).map(|i| low + (high - low) * (i as f64 / GRID as f64));
+    let mut xs: Vec<f64> = even.chain(data.iter().copied().step_by(every)).collect();
+    xs.sort_by(f64::total_cmp);
+    xs.dedup();
+    let mut curve: Vec<(f64, f64, f64)> = joined(&xs, value(Column::Reals(xs.clone()))?);
+    loop {
+        let heights = curve.iter().map(|c| c.1).filter(|y| y.is_finite());
+        let (least, most) = heights.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), y| (a.min(y), b.max(y)));
+        let mut between: Vec<f64> = Vec::new();
+        for three in curve.windows(3) {
+            let [a, b, c] = [three[0], three[1], three[2]];
+            let chord = a.1 + (c.1 - a.1) * (b.0 - a.0) / (c.0 - a.0);
+            // Nearer than a tenth of the even places nothing is seen.
+            let seen = c.0 - a.0 > (high - low) / (10 * GRID) as f64;
+            if seen && (b.1 - chord).abs() > BEND * (most - least) {
+                between.extend([0.5 * (a.0 + b.0), 0.5 * (b.0 + c.0)]);
+            }
+        }
+        between.dedup();
+        if between.is_empty() || curve.len() + between.len() > MAX_PLACES {
+            return Ok(Some(curve));
+        }
+        let more: Vec<(f64, f64, f64)> = joined(&between, value(Column::Reals(between.clone()))?);
+        curve.extend(more);
+        curve.sort_by(|a, b| a.0.total_cmp(&b.0));
+        curve.dedup_by(|a, b| a.0 == b.0);
+    }
 }

@@ -193,6 +193,8 @@ pub struct Problem {
     pub(crate) moved: OnceLock<(Vec<f64>, Report)>,
     /// The groups as problems of their own, once somebody has asked for them.
     pub(crate) parts: OnceLock<Vec<Part>>,
+    /// The column on the horizontal axis of pictures, if one was named, for all rows of the table.
+    pub(crate) axis: Option<(String, Vec<f64>)>,
 }
 
 impl Problem {
@@ -325,6 +327,7 @@ impl Problem {
             seen: Arc::default(),
             moved: OnceLock::new(),
             parts: OnceLock::new(),
+            axis: None,
         })
     }
 

@@ -112,6 +112,7 @@ impl Problem {
             seen: self.seen.clone(),
             moved: Default::default(),
             parts: Default::default(),
+            axis: None,
         };
         (!problem.training().is_empty()).then_some(Part { group, problem, raws, values })
     }

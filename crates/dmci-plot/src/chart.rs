@@ -9,7 +9,7 @@ const COLUMNS: usize = 72;
 /// Draws data and fit as text, a line for every row of letters.
 pub fn chart(picture: &Picture) -> String {
     let x = Axis::new(picture.points.iter().map(|p| p.x), 6, 0.0);
-    let curve = picture.curve.iter().flatten().copied();
+    let curve = picture.curve.iter().flat_map(|piece| &piece.places).copied();
     let heights = picture.points.iter().flat_map(|p| [p.y, p.prediction]).chain(curve.clone().map(|c| c.1));
     let y = Axis::new(heights, 4, 0.0);
     let mut cells = vec![[b' '; COLUMNS]; ROWS];

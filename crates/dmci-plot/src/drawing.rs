@@ -3,10 +3,12 @@
 use super::axis::Axis;
 use super::{Picture, Point};
 
-/// The size of the paper.
+/// The width of the paper.
 pub const WIDTH: f64 = 760.0;
-/// Its height.
-pub const HEIGHT: f64 = 520.0;
+/// The height of one picture on it.
+const HEIGHT: f64 = 520.0;
+/// The height of a line of the legend of groups.
+const LEGEND: f64 = 22.0;
 
 const LEFT: f64 = 76.0;
 const RIGHT: f64 = 24.0;
@@ -21,6 +23,15 @@ const GREY: &str = "#616e7c";
 const DATA: &str = "#2f6db3";
 const FIT: &str = "#d64545";
 const SHADE: &str = "#f0f4f8";
+
+/// The colours of groups: told apart without red and green, too, as far as so many can be.
+const COLORS: [&str; 12] = [
+    "#2f6db3", "#d64545", "#2f8f5b", "#b8860b", "#7a4fa3", "#3f9aa6", "#8c5a3c", "#c2589b", "#616e7c", "#6b8e23",
+    "#e07b39", "#1f3f7a",
+];
+
+/// Bands that reach further than so many ranges of the data are cut: the data could not be seen otherwise.
+const WIDEST_BAND: f64 = 3.0;
 
 /// Points beyond this are thinned out: more cannot be told apart, and the file would be huge.
 const MAX_POINTS: usize = 5000;
@@ -58,8 +69,121 @@ pub trait Pen {
     fn upwards(&mut self, place: (f64, f64), text: &str);
 }
 
-/// Draws the picture.
+/// The height of the paper.
+pub fn height(picture: &Picture) -> f64 {
+    HEIGHT * (1 + picture.further.len()) as f64 + LEGEND * entries(picture).last().map_or(0.0, |e| e.0 as f64 + 1.0)
+}
+
+/// The names of groups with the line of the legend that each stands on and its place there.
+fn entries(picture: &Picture) -> Vec<(usize, f64, &str)> {
+    let (mut line, mut x) = (0, LEFT);
+    let mut list = Vec::new();
+    for name in &picture.groups {
+        // About seven units a letter.
+        let width = 34.0 + 7.0 * name.chars().count() as f64;
+        if x + width > WIDTH - RIGHT && x > LEFT {
+            (line, x) = (line + 1, LEFT);
+        }
+        list.push((line, x, name.as_str()));
+        x += width;
+    }
+    list
+}
+
+/// A pen that draws further down.
+struct Below<'a> {
+    pen: &'a mut dyn Pen,
+    by: f64,
+}
+
+impl Below<'_> {
+    fn down(&self, (x, y): (f64, f64)) -> (f64, f64) {
+        (x, y + self.by)
+    }
+
+    fn all(&self, places: &[(f64, f64)]) -> Vec<(f64, f64)> {
+        places.iter().map(|place| self.down(*place)).collect()
+    }
+}
+
+impl Pen for Below<'_> {
+    fn open(&mut self, class: &str) {
+        self.pen.open(class);
+    }
+
+    fn close(&mut self) {
+        self.pen.close();
+    }
+
+    fn rect(&mut self, class: &str, [left, top, width, height]: [f64; 4], color: &str) {
+        self.pen.rect(class, [left, top + self.by, width, height], color);
+    }
+
+    fn line(&mut self, from: (f64, f64), to: (f64, f64), color: &str) {
+        self.pen.line(self.down(from), self.down(to), color);
+    }
+
+    fn area(&mut self, class: &str, corners: &[(f64, f64)], color: &str) {
+        self.pen.area(class, &self.all(corners), color);
+    }
+
+    fn curve(&mut self, places: &[(f64, f64)], color: &str) {
+        self.pen.curve(&self.all(places), color);
+    }
+
+    fn mark(&mut self, class: &str, place: (f64, f64), radius: f64, hollow: bool, color: &str) {
+        self.pen.mark(class, self.down(place), radius, hollow, color);
+    }
+
+    fn text(&mut self, place: (f64, f64), anchor: Anchor, size: u32, color: &str, text: &str) {
+        self.pen.text(self.down(place), anchor, size, color, text);
+    }
+
+    fn upwards(&mut self, place: (f64, f64), text: &str) {
+        self.pen.upwards(self.down(place), text);
+    }
+}
+
+/// Draws the picture and those below it.
 pub fn draw(picture: &Picture, pen: &mut dyn Pen) {
+    for (i, one) in std::iter::once(picture).chain(&picture.further).enumerate() {
+        draw_one(one, &mut Below { pen, by: HEIGHT * i as f64 });
+    }
+    let foot = HEIGHT * (1 + picture.further.len()) as f64;
+    if picture.groups.is_empty() {
+        return;
+    }
+    pen.open("groups");
+    for (i, (line, x, name)) in entries(picture).into_iter().enumerate() {
+        let y = foot + LEGEND * line as f64;
+        pen.mark("key", (x + 6.0, y), 4.0, false, COLORS[i % COLORS.len()]);
+        pen.text((x + 16.0, y + 4.5), Anchor::Start, 13, INK, name);
+    }
+    pen.close();
+}
+
+/// The colours of data and of fit in a group.
+fn colors(picture: &Picture, group: usize) -> (&'static str, &'static str) {
+    match picture.groups.is_empty() {
+        true => (DATA, FIT),
+        false => (COLORS[group % COLORS.len()], COLORS[group % COLORS.len()]),
+    }
+}
+
+/// The bands, so far as they are drawn, and whether they are cut.
+fn bands(picture: &Picture, points: &[Point]) -> (Vec<f64>, bool) {
+    let curve = picture.curve.iter().flat_map(|piece| &piece.places).map(|c| c.1);
+    let heights = points.iter().flat_map(|p| [p.y, p.prediction]).chain(curve).filter(|y| y.is_finite());
+    let (low, high) = heights.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), y| (a.min(y), b.max(y)));
+    let room = WIDEST_BAND * (high - low);
+    let ends = picture.band.iter().chain(&picture.prediction).flat_map(|b| [b.1, b.2]).filter(|y| y.is_finite());
+    let ends: Vec<f64> = ends.collect();
+    let cut = ends.iter().any(|y| *y < low - room || *y > high + room);
+    (ends.into_iter().filter(|y| *y >= low - room && *y <= high + room).collect(), cut)
+}
+
+/// Draws one picture.
+fn draw_one(picture: &Picture, pen: &mut dyn Pen) {
     let every = picture.points.len().div_ceil(MAX_POINTS).max(1);
     let points: Vec<Point> = picture.points.iter().copied().step_by(every).collect();
     // Many points are drawn small, so that they remain points.
@@ -68,9 +192,10 @@ pub fn draw(picture: &Picture, pen: &mut dyn Pen) {
         400..1500 => 2.4,
         _ => 1.4,
     };
-    let curve = picture.curve.iter().flatten();
+    let curve = picture.curve.iter().flat_map(|piece| &piece.places);
+    let (band_ends, cut) = bands(picture, &points);
     let x = Axis::new(points.iter().map(|p| p.x), 8, 0.02);
-    let heights = points.iter().flat_map(|p| [p.y, p.prediction]).chain(curve.map(|c| c.1));
+    let heights = points.iter().flat_map(|p| [p.y, p.prediction]).chain(curve.map(|c| c.1)).chain(band_ends);
     let y = Axis::new(heights, 6, 0.05);
     let residual = |p: &Point| p.y - p.prediction;
     let left_over = Axis::new(points.iter().map(residual).flat_map(|r| [r, -r]), 4, 0.1);
@@ -83,32 +208,51 @@ pub fn draw(picture: &Picture, pen: &mut dyn Pen) {
     let zero = at(RESIDUALS, &left_over, 0.0);
     canvas.pen.line((LEFT, zero), (WIDTH - RIGHT, zero), GREY);
     for point in &points {
-        canvas.point("residual", point.x, at(RESIDUALS, &left_over, residual(point)), size * 0.8, point.held_out, DATA);
+        let color = colors(picture, point.group).0;
+        canvas.point(
+            "residual",
+            point.x,
+            at(RESIDUALS, &left_over, residual(point)),
+            size * 0.8,
+            point.held_out,
+            color,
+        );
     }
     canvas.pen.close();
+    canvas.band("new", &picture.prediction, &y, GREY);
     canvas.pen.open("data");
     for point in &points {
-        canvas.point("datum", point.x, at(MAIN, &y, point.y), size, point.held_out, DATA);
+        canvas.point("datum", point.x, at(MAIN, &y, point.y), size, point.held_out, colors(picture, point.group).0);
     }
     canvas.pen.close();
     canvas.pen.open("fit");
-    canvas.band(&picture.band, &y);
+    canvas.band("band", &picture.band, &y, FIT);
     if picture.curve.is_empty() {
         for point in &points {
-            canvas.point("prediction", point.x, at(MAIN, &y, point.prediction), size * 0.7, false, FIT);
+            // The colours of groups say whose it is; a ring says that it is no measurement.
+            let (ring, color) = (!picture.groups.is_empty(), colors(picture, point.group).1);
+            canvas.point("prediction", point.x, at(MAIN, &y, point.prediction), size * 0.7, ring, color);
         }
     }
     for piece in &picture.curve {
-        let places: Vec<(f64, f64)> = piece.iter().map(|&(x, v)| (canvas.x(x), at(MAIN, &y, v))).collect();
-        canvas.pen.curve(&places, FIT);
+        let places: Vec<(f64, f64)> = piece.places.iter().map(|&(x, v)| (canvas.x(x), at(MAIN, &y, v))).collect();
+        canvas.pen.curve(&places, colors(picture, piece.group).1);
     }
     canvas.pen.close();
-    canvas.legend(picture);
+    canvas.legend(picture, cut);
 }
 
 /// The height on paper of a number in a panel.
 fn at(panel: (f64, f64), axis: &Axis, number: f64) -> f64 {
     panel.1 - (panel.1 - panel.0) * axis.place(number)
+}
+
+/// The mark of an entry of a legend.
+enum Key {
+    Disc,
+    Ring,
+    Line,
+    Area,
 }
 
 struct Canvas<'a> {
@@ -136,8 +280,8 @@ impl Canvas<'_> {
         }
     }
 
-    /// Where the curve may lie.
-    fn band(&mut self, band: &[(f64, f64, f64)], axis: &Axis) {
+    /// Where the curve, or new measurements, may lie.
+    fn band(&mut self, class: &str, band: &[(f64, f64, f64)], axis: &Axis, color: &str) {
         if band.is_empty() {
             return;
         }
@@ -146,7 +290,7 @@ impl Canvas<'_> {
         let lower = band.iter().map(|&(x, low, _)| (self.x(x), height(low)));
         let upper = band.iter().rev().map(|&(x, _, high)| (self.x(x), height(high)));
         let corners: Vec<(f64, f64)> = lower.chain(upper).collect();
-        self.pen.area("band", &corners, FIT);
+        self.pen.area(class, &corners, color);
     }
 
     /// The frame of a panel: grid, ticks with labels, and the names of its axes.
@@ -174,27 +318,56 @@ impl Canvas<'_> {
         self.pen.close();
     }
 
-    /// What the marks mean, right of the title, where no data are.
-    fn legend(&mut self, picture: &Picture) {
-        let mut entries = vec![("data", DATA, false, false)];
+    /// What the marks mean, right of the title, and what the bands mean below it, where no data are.
+    fn legend(&mut self, picture: &Picture, cut: bool) {
+        let grouped = !picture.groups.is_empty();
+        let (data, fit) = if grouped { (GREY, GREY) } else { (DATA, FIT) };
+        let mut entries = vec![("data", data, Key::Disc)];
         if picture.points.iter().any(|p| p.held_out) {
-            entries.push(("held out", DATA, true, false));
+            entries.push(("held out", data, Key::Ring));
         }
-        entries.push(("fit", FIT, false, !picture.curve.is_empty()));
+        entries.push((
+            "fit",
+            fit,
+            if !picture.curve.is_empty() {
+                Key::Line
+            } else if grouped {
+                Key::Ring
+            } else {
+                Key::Disc
+            },
+        ));
         self.pen.open("legend");
+        self.entries(&entries, 30.0);
+        let mut bands = Vec::new();
+        if !picture.band.is_empty() {
+            bands.push((if cut { "95% curve (cut off)" } else { "95% curve" }, FIT, Key::Area));
+        }
+        if !picture.prediction.is_empty() {
+            bands.push((if cut { "95% new data (cut off)" } else { "95% new data" }, GREY, Key::Area));
+        }
+        self.entries(&bands, 52.0);
+        self.pen.close();
+    }
+
+    /// Entries of a legend on one line, up to the right end.
+    fn entries(&mut self, entries: &[(&str, &str, Key)], y: f64) {
         let mut right = WIDTH - RIGHT;
-        for (name, color, hollow, is_line) in entries.into_iter().rev() {
+        for (name, color, key) in entries.iter().rev() {
             // About seven units a letter.
             let text = right - 7.0 * name.len() as f64;
-            self.pen.text((text, 30.0), Anchor::Start, 13, INK, name);
-            let mark = text - 14.0;
-            match is_line {
-                true => self.pen.curve(&[(mark - 9.0, 26.0), (mark + 8.0, 26.0)], color),
-                false => self.pen.mark("key", (mark, 26.0), 3.2, hollow, color),
+            self.pen.text((text, y), Anchor::Start, 13, INK, name);
+            let (mark, y) = (text - 14.0, y - 4.0);
+            match key {
+                Key::Line => self.pen.curve(&[(mark - 9.0, y), (mark + 8.0, y)], color),
+                Key::Area => {
+                    let corners = [(-9.0, -5.0), (8.0, -5.0), (8.0, 5.0), (-9.0, 5.0)];
+                    self.pen.area("key", &corners.map(|(dx, dy)| (mark + dx, y + dy)), color);
+                }
+                Key::Disc | Key::Ring => self.pen.mark("key", (mark, y), 3.2, matches!(key, Key::Ring), color),
             }
             right = mark - 24.0;
         }
-        self.pen.close();
     }
 
     fn point(&mut self, class: &str, x: f64, height: f64, radius: f64, hollow: bool, color: &str) {

@@ -17,7 +17,7 @@ pub use png::png;
 pub use svg::svg;
 
 /// One row of data.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
     /// Its place on the horizontal axis.
     pub x: f64,
@@ -27,10 +27,21 @@ pub struct Point {
     pub prediction: f64,
     /// Whether it was kept out of the fit.
     pub held_out: bool,
+    /// The number of its group.
+    pub group: usize,
+}
+
+/// A piece of a fitted curve without gaps.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Piece {
+    /// The number of the group that it is fitted to.
+    pub group: usize,
+    /// Its places.
+    pub places: Vec<(f64, f64)>,
 }
 
 /// What is drawn, independent of how.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Picture {
     /// What the picture shows.
     pub title: String,
@@ -44,12 +55,18 @@ pub struct Picture {
     pub points: Vec<Point>,
     /// The fitted curve in pieces without gaps. Empty if predictions depend on more than the
     /// horizontal axis: then they are drawn as points.
-    pub curve: Vec<Vec<(f64, f64)>>,
+    pub curve: Vec<Piece>,
     /// Where the curve lies with a probability of 95%, as far as parameters are uncertain: a place, the
     /// lowest and the highest value.
     pub band: Vec<(f64, f64, f64)>,
+    /// Where 95% of new measurements lie; empty if the noise is not normal or differs by row.
+    pub prediction: Vec<(f64, f64, f64)>,
     /// The part of the horizontal axis of which nothing was fitted.
     pub shade: Option<(f64, f64)>,
+    /// The names of the groups, each with a colour of its own; empty if all rows have the same.
+    pub groups: Vec<String>,
+    /// Pictures below this one: those of further targets.
+    pub further: Vec<Picture>,
 }
 
 /// A number with so many significant digits, without useless zeros: `9.8062`, `1.25e-7`.

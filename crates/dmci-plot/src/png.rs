@@ -1,7 +1,7 @@
 //! The picture as PNG, for places that take no SVG.
 
 use super::Picture;
-use super::drawing::{Anchor, HEIGHT, INK, Pen, WIDTH, draw};
+use super::drawing::{Anchor, INK, Pen, WIDTH, draw, height};
 use super::font::{Font, Line};
 use tiny_skia::{Color, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, Transform};
 
@@ -10,7 +10,7 @@ const SCALE: f32 = 2.0;
 
 /// Draws the picture.
 pub fn png(picture: &Picture) -> Vec<u8> {
-    let (width, height) = ((WIDTH as f32 * SCALE) as u32, (HEIGHT as f32 * SCALE) as u32);
+    let (width, height) = ((WIDTH as f32 * SCALE) as u32, (height(picture) as f32 * SCALE) as u32);
     let mut pixels = Pixmap::new(width, height).expect("the paper has a size");
     pixels.fill(Color::WHITE);
     let mut painter = Painter { pixels, font: Font::new() };
@@ -116,7 +116,7 @@ impl Pen for Painter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Point;
+    use crate::{Piece, Point};
 
     fn picture(points: Vec<Point>, curve: Vec<Vec<(f64, f64)>>) -> Picture {
         Picture {
@@ -126,13 +126,14 @@ mod tests {
             y: "activity".into(),
             points,
             band: vec![(0.0, 0.5, 1.5), (1.0, 0.2, 1.2), (2.0, 0.1, 1.0)],
-            curve,
+            curve: curve.into_iter().map(|places| Piece { group: 0, places }).collect(),
             shade: Some((1.5, 2.0)),
+            ..Picture::default()
         }
     }
 
     fn point(x: f64, y: f64, held_out: bool) -> Point {
-        Point { x, y, prediction: y + 0.1, held_out }
+        Point { x, y, prediction: y + 0.1, held_out, group: 0 }
     }
 
     /// The pixels of a picture, and how many of them satisfy something.

@@ -1,18 +1,19 @@
 //! The picture as SVG.
 
 use super::Picture;
-use super::drawing::{Anchor, HEIGHT, INK, Pen, WIDTH, draw};
+use super::drawing::{Anchor, INK, Pen, WIDTH, draw, height};
 use std::fmt::Write;
 
 /// Draws the picture.
 pub fn svg(picture: &Picture) -> String {
+    let height = height(picture);
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" \
-         height=\"{HEIGHT}\" font-family=\"system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
+         height=\"{height}\" font-family=\"system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif\" \
          font-size=\"13\" fill=\"{INK}\">\n"
     );
     let _ = writeln!(out, "<title>{}</title>", escaped(&picture.title));
-    let _ = writeln!(out, "<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>");
+    let _ = writeln!(out, "<rect width=\"{WIDTH}\" height=\"{height}\" fill=\"white\"/>");
     draw(picture, &mut Writer { out: &mut out });
     out += "</svg>\n";
     out

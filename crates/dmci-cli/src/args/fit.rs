@@ -71,6 +71,14 @@ pub struct Fit {
     #[arg(long)]
     #[serde(skip)]
     pub json: bool,
+    /// Print no chart
+    #[arg(long)]
+    #[serde(skip)]
+    pub no_chart: bool,
+    /// Print how the errors of the parameters go together
+    #[arg(long)]
+    #[serde(skip)]
+    pub correlations: bool,
     /// No progress, no table, no chart
     #[arg(long)]
     #[serde(skip)]

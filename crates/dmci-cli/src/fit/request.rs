@@ -72,7 +72,8 @@ impl Loaded {
             });
         }
         let start_from = settings.start_from.as_deref().map(|file| read_fit(Path::new(file)));
-        let read = [settings.columns_read(program.as_ref())?, columns.to_vec()].concat();
+        let mut read = [settings.columns_read(program.as_ref())?, columns.to_vec()].concat();
+        read.extend(request.outputs.x.clone());
         let mut table = files::read_columns(Path::new(settings.data_file()?), &settings.missing, &read)?;
         let (request, formula) = request.with_formula(&mut table)?;
         let written = || Program::named("<formula>", request.problem.text.as_deref().unwrap_or_default());

@@ -2,7 +2,7 @@
 
 use super::progress::time;
 use dmci::ParameterKind;
-use dmci_fit::{Fit, FormulaNames, Intervals, Loss, Optimizer, Outcome, Problem, Score, Stop, Verdict};
+use dmci_fit::{Fit, FitRecord, FormulaNames, Intervals, Loss, Optimizer, Outcome, Problem, Score, Stop, Verdict};
 use dmci_plot::digits;
 
 /// Numbers of a table beyond which it is cut.
@@ -72,6 +72,36 @@ pub fn table(problem: &Problem, fit: &Fit) -> String {
     text += &optimality(fit);
     if fit.best_restart().stopped == Stop::Epochs && fit.optimality.outcome == Outcome::Stalled {
         text += &advice(problem, fit);
+    }
+    text
+}
+
+/// Numbers beyond which a table of correlations cannot be read.
+const MOST_CORRELATED: usize = 12;
+
+/// How the errors of the parameters go together, as a table.
+pub fn correlations(record: &FitRecord) -> String {
+    let Some(known) = record.uncertainty.as_ref().filter(|known| !known.correlations.is_empty()) else {
+        return "\nno correlations: the fit gives no errors\n".into();
+    };
+    let names = &known.names[..known.names.len().min(MOST_CORRELATED)];
+    let mut rows = vec![vec!["correlations".to_string()]];
+    rows[0].extend(names.iter().cloned());
+    for (i, name) in names.iter().enumerate() {
+        let cell = |j: usize| known.correlations[i].get(j).map_or(f64::NAN, |c| c.0);
+        let shown = |c: f64| if c.is_nan() { String::new() } else { format!("{c:.3}") };
+        rows.push([vec![name.clone()], (0..=i).map(|j| shown(cell(j))).collect()].concat());
+    }
+    let width = |i: usize| rows.iter().map(|row| row.get(i).map_or(0, |cell| cell.chars().count())).max();
+    let widths: Vec<usize> = (0..rows[0].len()).map(|i| width(i).unwrap_or(0)).collect();
+    let mut text = String::from("\n");
+    for row in &rows {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        text += cells.join("  ").trim_end();
+        text.push('\n');
+    }
+    if known.names.len() > MOST_CORRELATED {
+        text += &format!("... and {} more numbers: --json shows all\n", known.names.len() - MOST_CORRELATED);
     }
     text
 }

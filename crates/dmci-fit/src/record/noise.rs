@@ -26,7 +26,7 @@ pub struct NoiseRecord {
 
 impl NoiseRecord {
     /// The noise of a fit.
-    pub(super) fn new(problem: &Problem, fit: &Fit, uncertainty: &Uncertainty) -> NoiseRecord {
+    pub(crate) fn new(problem: &Problem, fit: &Fit, uncertainty: &Uncertainty) -> NoiseRecord {
         let deviation = match (&problem.loss, uncertainty.freedom) {
             (Loss::Mse | Loss::Sse, Some(freedom)) if freedom > 0 => {
                 let squares = fit.score.loss * problem.divisor(problem.training());

@@ -11,7 +11,7 @@ use crate::problem::{Problem, ProblemOptions};
 use crate::record::FitRecord;
 use crate::transform::Transform;
 use dmci::{Datum, Diagnostic, ErrorCode, Interpreter, Program, Report, RunOptions, Schema};
-use dmci_table::{Holdout, Table};
+use dmci_table::{Holdout, Table, TableColumn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -307,20 +307,23 @@ impl FitRequest {
         };
         let mut problem = Problem::new(program, table, settings.target.clone(), options)?;
         problem.matrices = settings.matrix.clone();
-        self.check_axis(&problem, table)?;
+        problem.axis = self.axis(table)?;
         Ok(problem)
     }
 
-    /// Refuses a horizontal axis that the program does not read as numbers.
-    fn check_axis(&self, problem: &Problem, table: &Table) -> Result<(), Report> {
-        let Some(x) = &self.outputs.x else { return Ok(()) };
-        let column = crate::binding::find_column(table, x)?;
-        if problem.inputs.contains(x) && column.reals().is_ok() {
-            return Ok(());
+    /// The column on the horizontal axis of pictures: any one of numbers.
+    fn axis(&self, table: &Table) -> Result<Option<(String, Vec<f64>)>, Report> {
+        let Some(x) = &self.outputs.x else { return Ok(None) };
+        match crate::binding::find_column(table, x)?.reals() {
+            Ok(numbers) => Ok(Some((x.clone(), numbers))),
+            Err(row) => {
+                let message = format!("{x} cannot be the horizontal axis: row {} holds no number", row + 1);
+                let is_numeric = |c: &&TableColumn| c.reals().is_ok();
+                let names: Vec<&str> = table.columns.iter().filter(is_numeric).map(|c| c.name.as_str()).collect();
+                let help = format!("the columns of numbers are {}", names.join(", "));
+                Err(Report::from(Diagnostic::error(ErrorCode::E0704, message).help(help)))
+            }
         }
-        let message = format!("{x} cannot be the horizontal axis: it is no number that the program reads");
-        let help = format!("the program reads {}", problem.inputs.join(", "));
-        Err(Report::from(Diagnostic::error(ErrorCode::E0704, message).help(help)))
     }
 }
 
