@@ -6,6 +6,7 @@
 use crate::candidate::Candidate;
 use crate::data::{Data, Part, SEALED_SHARE, shuffled};
 use crate::funnel::{Rejection, Stage};
+use crate::grouped::{GroupFit, Grouped};
 use crate::problem::{ObjectiveKind, SearchProblem, refusal};
 use crate::template::Template;
 use dmci::{Column, Datum, Program, Report, RunOptions};
@@ -67,6 +68,8 @@ pub struct General {
     tail: FitRequest,
     validation: Validation,
     measure: Measure,
+    /// What fits candidates that are expressions of rows, group by group.
+    grouped: Option<Grouped>,
     seed: u64,
     /// Counts of what is fitted and sealed, for who prints them.
     pub data: Data,
@@ -171,7 +174,8 @@ impl General {
             variance: if measure == Measure::Likelihood { 0.0 } else { variance },
         };
         let least = templates[..seeds.len()].iter().map(Template::nodes).min().unwrap_or(0);
-        let general = General {
+        let programs: Vec<Program> = seeds.iter().chain(&baselines).cloned().collect();
+        let mut general = General {
             least,
             templates,
             seeds: seeds.len(),
@@ -183,6 +187,7 @@ impl General {
             tail,
             validation,
             measure,
+            grouped: None,
             seed,
             data,
         };
@@ -196,12 +201,50 @@ impl General {
                 general.problem(&all, &general.request, &general.open)?;
             }
         }
+        general.grouped = general.grouped(&programs);
         Ok(general)
+    }
+
+    /// What fits group by group, if all programs are expressions of rows and least squares is all that is asked for.
+    fn grouped(&self, programs: &[Program]) -> Option<Grouped> {
+        let settings = &self.request.problem;
+        let aside = [&settings.weights, &settings.sigma, &settings.trials, &settings.group, &settings.holdout];
+        let is_plain = matches!(settings.loss.as_deref(), None | Some("mse" | "sse"))
+            && !settings.objective
+            && settings.only.is_none()
+            && aside.iter().all(|a| a.is_none())
+            && self.start_from.is_none()
+            && self.run.bindings.is_empty();
+        let ([target], Validation::Folds(k), true) = (&settings.target[..], self.validation, is_plain) else {
+            return None;
+        };
+        let sealed = match &self.sealed {
+            Some((all, _)) => {
+                let marks = all.column(SEALED)?.reals().ok()?;
+                select(all, &(0..all.rows).filter(|&r| marks[r] > 0.0).collect::<Vec<usize>>())
+            }
+            None => select(&self.open, &[]),
+        };
+        let folds: Vec<Vec<usize>> =
+            (0..k.min(self.open.rows)).map(|fold| self.fold(self.open.rows, k, fold)).collect();
+        let floor = crate::data::FLOOR * self.data.variance;
+        Grouped::new(&self.templates, programs, target, [&self.open, &sealed], &folds, floor)
+    }
+
+    /// The rows that a fold leaves out.
+    fn fold(&self, rows: usize, k: usize, fold: usize) -> Vec<usize> {
+        let order = shuffled(rows, &mut Stream::new(self.seed, 0xf01d));
+        let mut list: Vec<usize> = (0..rows).filter(|i| i % k == fold).map(|i| order[i]).collect();
+        list.sort_unstable();
+        list
     }
 
     /// The same problem with one program in the place of its seeds, as it is.
     pub fn with_program(&self, program: &Program) -> Result<General, Report> {
-        Ok(General { templates: vec![Template::fixed(program)?], seeds: 1, ..self.clone() })
+        let templates = vec![Template::fixed(program)?];
+        let mut general = General { templates, seeds: 1, grouped: None, ..self.clone() };
+        general.grouped = general.grouped(std::slice::from_ref(program));
+        Ok(general)
     }
 
     /// The seeds with the contents that they have.
@@ -289,6 +332,9 @@ impl General {
 
     /// Fits a candidate: its values, its mean square, and the fit.
     pub fn fit(&self, candidate: &Candidate, rung: u8, starts: usize) -> Result<Fitted, Rejection> {
+        if let Some(grouped) = &self.grouped {
+            return self.fit_groups(grouped, candidate, rung, starts);
+        }
         let problem = self.opened(candidate)?;
         let options = LeanOptions {
             epochs: if rung == 0 { FEW_EPOCHS } else { EPOCHS },
@@ -297,18 +343,10 @@ impl General {
         };
         let cancelled = |report: Report| Rejection::of(Stage::Runs, &report);
         let Some(fit) = problem.lean_fit(problem.start(), &options).map_err(cancelled)? else {
-            return Err(Rejection::new(
-                Stage::Runs,
-                "the program gives a number that is not finite, at its start and at draws of its parameters",
-                "keep arguments of log, sqrt and / inside of their domains",
-            ));
+            return Err(not_finite());
         };
         if rung > 0 && !problem.is_determined(&fit.raw).map_err(cancelled)? {
-            return Err(Rejection::new(
-                Stage::Derivative,
-                "only a combination of the parameters is determined",
-                "drop a parameter that does the work of another",
-            ));
+            return Err(not_determined());
         }
         let sum = fit.loss * if problem.loss.is_mean() { problem.measurements() as f64 } else { 1.0 };
         let typical = problem.typical_values(&fit.raw);
@@ -317,11 +355,46 @@ impl General {
         let value = |(name, old): (String, &f64)| typical.iter().find(|(n, _)| *n == name).map_or(*old, |(_, v)| *v);
         let values = names.zip(&candidate.values).map(value).collect();
         let (count, numbers) = (problem.measurements(), fit.raw.len());
-        Ok(Fitted { mean_square: self.mean_square(sum, count), fit, values, numbers, count, problem })
+        Ok(Fitted { mean_square: self.mean_square(sum, count), fit, values, numbers, count })
+    }
+
+    /// The same for an expression of rows.
+    fn fit_groups(
+        &self,
+        grouped: &Grouped,
+        candidate: &Candidate,
+        rung: u8,
+        starts: usize,
+    ) -> Result<Fitted, Rejection> {
+        let iterations = if rung == 0 { FEW_EPOCHS } else { EPOCHS };
+        let found = grouped.fit(self.template(candidate), candidate, iterations, starts).ok_or_else(not_finite)?;
+        let GroupFit { values, squares, count, converged, starts: (starts, reached), rank, work } = found;
+        let raw: Vec<f64> = values.iter().flatten().copied().collect();
+        let numbers = raw.len();
+        // As many directions as groups, and one in each is what parameters share.
+        if rung > 0 && numbers > 0 && numbers - rank >= values.len() {
+            return Err(not_determined());
+        }
+        let median = |p: usize| {
+            let mut list: Vec<f64> = values.iter().map(|v| v[p]).collect();
+            list.sort_by(f64::total_cmp);
+            list[(list.len() - 1) / 2]
+        };
+        let values = (0..candidate.values.len()).map(median).collect();
+        let loss = squares / count.max(1) as f64;
+        let distinct = if reached < starts { 2 } else { 1 };
+        let fit = LeanFit { raw, loss, converged, starts, reached, distinct, work };
+        Ok(Fitted { mean_square: self.mean_square(squares, count), fit, values, numbers, count })
     }
 
     /// The losses of what took no part in its fit. The candidate starts from what the open rows gave.
     pub fn validation_losses(&self, candidate: &Candidate, work: &mut u64) -> Result<Losses, Report> {
+        if let Some(grouped) = &self.grouped {
+            let template = self.template(candidate);
+            let Some(found) = grouped.fit(template, candidate, EPOCHS, 1) else { return Ok(Losses::none()) };
+            *work = work.saturating_add(found.work);
+            return Ok(Losses::of(grouped.fold_squares(template, candidate, &found.values, EPOCHS, work)));
+        }
         let problem = match self.validation {
             Validation::Tail => self.problem(candidate, &self.tail, &self.open)?,
             _ => self.problem(candidate, &self.request, &self.open)?,
@@ -336,17 +409,12 @@ impl General {
             return Ok(Losses::of(problem.losses(&fit.raw, problem.held_out())?));
         };
         let rows = problem.training();
-        let order = shuffled(rows.len(), &mut Stream::new(self.seed, 0xf01d));
         let mut losses = Vec::new();
         for fold in 0..k.min(rows.len()) {
-            let of = |out: bool| -> Vec<usize> {
-                let mut list: Vec<usize> =
-                    (0..rows.len()).filter(|i| (i % k == fold) == out).map(|i| order[i]).collect();
-                list.sort_unstable();
-                list
-            };
-            let out = rows.select(&of(true));
-            match problem.fit_to_rows(&fit.raw, &rows.select(&of(false)))? {
+            let left_out = self.fold(rows.len(), k, fold);
+            let fitted: Vec<usize> = (0..rows.len()).filter(|r| left_out.binary_search(r).is_err()).collect();
+            let out = rows.select(&left_out);
+            match problem.fit_to_rows(&fit.raw, &rows.select(&fitted))? {
                 Some((raw, evaluations)) => {
                     *work = work.saturating_add(problem.evaluation_work().saturating_mul(evaluations as u64));
                     losses.extend(problem.losses(&raw, &out)?);
@@ -371,6 +439,12 @@ impl General {
     /// The losses of the sealed rows with a fit to all others; none if no rows are sealed.
     pub fn sealed_losses(&self, candidate: &Candidate) -> Result<Option<Losses>, Report> {
         let Some((all, request)) = &self.sealed else { return Ok(None) };
+        if let Some(grouped) = &self.grouped {
+            let template = self.template(candidate);
+            let found = grouped.fit(template, candidate, EPOCHS, 4);
+            let squares = found.map(|f| grouped.sealed_squares(template, candidate, &f.values));
+            return Ok(Some(squares.map_or_else(Losses::none, Losses::of)));
+        }
         let problem = self.problem(candidate, request, all)?;
         let options = LeanOptions { epochs: EPOCHS, starts: 4, seed: candidate.hash };
         let Some(fit) = problem.lean_fit(problem.start(), &options)? else { return Ok(Some(Losses::none())) };
@@ -424,8 +498,22 @@ pub struct Fitted {
     pub count: usize,
     /// The mean square, or what stands for it.
     pub mean_square: f64,
-    /// The problem that was fitted.
-    pub problem: Problem,
+}
+
+fn not_finite() -> Rejection {
+    Rejection::new(
+        Stage::Runs,
+        "the program gives a number that is not finite, at its start and at draws of its parameters",
+        "keep arguments of log, sqrt and / inside of their domains",
+    )
+}
+
+fn not_determined() -> Rejection {
+    Rejection::new(
+        Stage::Derivative,
+        "only a combination of the parameters is determined",
+        "drop a parameter that does the work of another",
+    )
 }
 
 /// The columns that contents may read where a seed has no holes.

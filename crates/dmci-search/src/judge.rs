@@ -7,6 +7,7 @@ use crate::data::FLOOR;
 use crate::expr::{Expr, Node};
 use crate::operation::{Operation, Operations};
 use crate::score::{Score, Scorer};
+use dmci_stats::distribution::student_cdf;
 use dmci_stats::random::Stream;
 use serde::{Deserialize, Serialize};
 
@@ -189,13 +190,28 @@ fn compare(best: &Judged, other: &Judged, signed: bool, choices: f64, stream: &m
     }
     means.sort_by(f64::total_cmp);
     let at = |share: f64| means[((DRAWS - 1) as f64 * share) as usize];
-    let p = (below.max(flipped) + 1) as f64 / (DRAWS + 1) as f64;
+    let drawn = (below.max(flipped) + 1) as f64 / (DRAWS + 1) as f64;
+    // Draws say no more than "less than 1 in 5000", of which many choices leave nothing.
+    let p = if choices > 1.0 && below.max(flipped) == 0 { drawn.min(far_tail(&differences, mean)) } else { drawn };
     Against {
         baseline: other.name.clone(),
         difference: mean,
         interval: (at(0.005), at(0.995)),
         p: (p * choices).min(1.0),
     }
+}
+
+/// How probable a mean as large is, where draws find none: the larger of what a t-test and the signs of the differences
+/// say, so that neither the size of some differences nor their skew makes it small.
+fn far_tail(differences: &[f64], mean: f64) -> f64 {
+    let n = differences.len().max(2) as f64;
+    let variance = differences.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / (n - 1.0);
+    let error = dmci_ops::real::sqrt(variance / n).max(f64::MIN_POSITIVE);
+    let wins: f64 = differences.iter().map(|d| if *d > 0.0 { 1.0 } else { f64::from(u8::from(*d == 0.0)) * 0.5 }).sum();
+    // Half a row less, as counts are whole.
+    let signs = (wins - 0.5 - 0.5 * n) / dmci_ops::real::sqrt(0.25 * n);
+    let tail = |z: f64| student_cdf(-z.min(1e6), n - 1.0);
+    tail(mean / error).max(tail(signs)).max(f64::MIN_POSITIVE)
 }
 
 /// Corrects probabilities for their number (Holm 1979).

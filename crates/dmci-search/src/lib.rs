@@ -16,6 +16,7 @@ pub mod forms;
 pub mod funnel;
 pub mod general;
 pub mod grammar;
+pub mod grouped;
 pub mod judge;
 pub mod least_squares;
 pub mod lower;

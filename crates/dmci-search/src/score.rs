@@ -359,7 +359,7 @@ impl<'d> Scorer<'d> {
 }
 
 /// A start: of either sign, mostly between a tenth and ten.
-fn draw(count: usize, stream: &mut Stream) -> Vec<f64> {
+pub(crate) fn draw(count: usize, stream: &mut Stream) -> Vec<f64> {
     let one = |stream: &mut Stream| {
         let size = dmci_ops::real::exp(stream.normal());
         if stream.uniform() < 0.5 { size } else { -size }

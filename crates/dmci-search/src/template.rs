@@ -52,6 +52,8 @@ pub struct Template {
     names: Vec<String>,
     /// Forms outside of holes and schema.
     nodes: usize,
+    /// Whether the whole body is the hole.
+    whole: bool,
 }
 
 fn wrong(message: String, help: &str) -> Report {
@@ -89,6 +91,7 @@ impl Template {
         let name = template.name.clone();
         let bodies: Vec<&Form> = forms.iter().filter(|f| !f.begins("params", &text)).collect();
         let whole = found.is_empty();
+        template.whole = whole;
         let mut places: Vec<(String, Vec<String>, &Form)> = Vec::new();
         if whole {
             let [body] = bodies[..] else {
@@ -206,6 +209,7 @@ impl Template {
             per,
             names,
             nodes,
+            whole: false,
         };
         template.drop_parameters(&[], &schema.parameters, &forms);
         Ok(template)
@@ -262,6 +266,16 @@ impl Template {
             (e.clone(), own.to_vec())
         });
         (parts.collect(), rest.to_vec())
+    }
+
+    /// The text of the seed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the whole body may change, so that it is the one hole.
+    pub fn is_one_hole(&self) -> bool {
+        self.whole
     }
 
     /// The complexity of the seed outside of its holes.

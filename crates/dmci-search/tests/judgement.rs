@@ -47,3 +47,25 @@ fn a_baseline_in_another_form_is_the_baseline() {
     let said: Vec<&str> = found.against.iter().map(|a| a.baseline.as_str()).collect();
     assert!(found.finding == Finding::Baseline, "{} {said:?}", found.text);
 }
+
+/// Without sealed rows each comparison counts for all that were tried: what is plain is found all the same.
+#[test]
+fn what_is_plain_is_found_without_sealed_rows() {
+    let mut stream = Stream::new(8, 3);
+    let x: Vec<f64> = (0..120).map(|_| 0.5 + 4.0 * stream.uniform()).collect();
+    let target = x.iter().map(|x| 1.0 + 2.0 * (3.0 * x).sin() + 0.1 * stream.normal()).collect();
+    let part = Part { columns: vec![x], target, root_weights: None };
+    let data = Data::new(vec!["x".into()], "y", part, Some(&[false; 120]), Folds::Random(5), 0);
+    let operations = Operations::default();
+    let parameter = |p| Expr::leaf(Node::Param(p));
+    let inner = Expr::apply(Operation::Mul, &[&parameter(2), &Expr::leaf(Node::Var(0))]);
+    let wave = Expr::apply(Operation::Mul, &[&parameter(1), &Expr::apply(Operation::Sin, &[&inner])]);
+    let law = Candidate::new(&Expr::apply(Operation::Add, &[&parameter(0), &wave]), &[1.0, 1.0, 2.9], &operations);
+    let mut scorer = Scorer::new(&data, &operations);
+    let found = scorer.converge(&law, 8).expect("it is finite");
+    let front = [Entry { candidate: law.clone(), score: scorer.validate(&law, &found) }];
+    for (tried, finding) in [(3_000, Finding::Found), (u64::MAX, Finding::NoStructure)] {
+        let found = judge(&mut scorer, &front, &[], tried, 0).expect("there is a judgement");
+        assert_eq!(found.finding, finding, "{}", found.text);
+    }
+}

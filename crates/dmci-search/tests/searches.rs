@@ -98,6 +98,21 @@ fn noise_has_no_structure_and_a_line_is_a_line() {
     }
 }
 
+/// Noise is left alone where no rows are sealed, too: every comparison counts for all that were tried.
+#[test]
+fn noise_has_no_structure_without_sealed_rows() {
+    for seed in 10..if std::env::var_os("DMCI_LONG").is_some() { 50 } else { 13 } {
+        let rows = part(60 + 20 * (seed as usize % 10), 2, (-1.0, 1.0), seed, |_, s| s.normal());
+        let marks = vec![false; rows.len()];
+        let names = vec!["x1".to_string(), "x2".to_string()];
+        let data = Data::new(names, "y", rows, Some(&marks), Folds::Random(5), seed);
+        let noise = Workshop::new(data, Operations::default(), 30);
+        let search = run(&noise, settings(&noise, seed, 2_000), 4);
+        let found = judged(&noise, &search, seed);
+        assert_eq!(found.finding, Finding::NoStructure, "{}", found.text);
+    }
+}
+
 /// What a new hypothesis costs in operations on numbers, derivatives included, on the first table of `bench/search`: a
 /// search that fits more often than it must shows here, whatever the machine is doing.
 #[test]

@@ -151,3 +151,45 @@ fn what_is_wrong_with_a_seed_is_said_with_what_to_do() {
         assert!(report.contains(expected), "{text}: {report}");
     }
 }
+
+/// Seeds that are expressions of rows are fitted group by group without the fitter of whole programs, and come to what
+/// that one comes to: weights of 1 keep to it.
+#[test]
+fn expressions_by_group_are_fitted_as_programs_are() {
+    let mut csv = "cell,k,y,w,held\n".to_string();
+    let mut stream = Stream::new(4, 4);
+    for cell in 0..4 {
+        let slope = 0.4 + 0.1 * cell as f64;
+        for k in 1..=30 {
+            let y = (2.0 - slope * f64::from(k).sqrt()).min(1.5 - 0.1 * f64::from(k)) + 0.05 * stream.normal();
+            csv += &format!("c{cell},{k},{y},1,{}\n", u8::from(k % 5 == 0));
+        }
+    }
+    let seeds = [
+        "(params (q free 1.0 (per cell)) (b free 0.3 (per cell)))\n(hole fade (k) (- q (* b (sqrt k))))",
+        "(params (q free 1.0 (per cell)) (b free 0.3 (per cell)))\n(- q (* 2 (hole fade (k) (* b (sqrt (+ k 1))))))",
+        "(params (q free 1.0) (b free -0.1))\n(* q (exp (hole rate (k q) (* b k))))",
+    ];
+    let settings = "[search]\noperations = '+ - * max sqrt'\nsealed = 'column:held'\n";
+    for seed in seeds {
+        let of = |weights: &str| workshop(&format!("[fit]\ntarget = 'y'\n{weights}{settings}"), &csv, &[seed]);
+        let (fast, slow) = (of(""), of("weights = 'w'\n"));
+        let scored = |workshop: &Workshop| {
+            let candidate = workshop.general().expect("it has a seed").seeds().remove(0);
+            let mut scorer = workshop.scorer();
+            let score = scorer.converge(&candidate, 4).unwrap_or_else(|r| panic!("{seed}: {r:?}"));
+            let validated = scorer.validate(&candidate, &score);
+            let (errors, sealed) = scorer.last_errors(&candidate, &score.values);
+            (validated, errors.len(), sealed.expect("rows are sealed"))
+        };
+        let ((a, m, p), (b, n, q)) = (scored(&fast), scored(&slow));
+        // Losses agree; parameters, and so other rows, to where fits end.
+        let near = |x: f64, y: f64| (x - y).abs() <= 1e-3 * y.abs();
+        assert!((a.loss - b.loss).abs() <= 1e-7 * b.loss && near(p, q) && m == n, "{seed}\n{a:?} {p}\n{b:?} {q}");
+        let (x, y) = (a.validation.expect("folds"), b.validation.expect("folds"));
+        assert!(near(x, y) && a.nodes == b.nodes, "{seed}: {x} and {y}");
+        assert!(a.values.iter().zip(&b.values).all(|(x, y)| (x - y).abs() < 1e-3 * y.abs().max(0.1)), "{a:?} {b:?}");
+        // Otherwise this compares the slow way with itself.
+        assert_ne!(a.work, b.work, "{seed}");
+    }
+}
