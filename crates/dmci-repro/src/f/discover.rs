@@ -208,12 +208,15 @@ fn tag(fitter: Fitter) -> &'static str {
     }
 }
 
+/// What asks for better programs in the place of those that were rejected.
+type Repair<'a> = dyn Fn(&[(String, Rejection)]) -> String + 'a;
+
 /// One question with its repairs.
 fn consult(
     ask: Ask<'_>,
     mut question: Question,
     contract: &Contract<'_>,
-    repair: &dyn Fn(&[(String, Rejection)]) -> String,
+    repair: &Repair<'_>,
     asked: &mut Asked,
 ) -> Result<Brought, String> {
     let mut brought = Brought::default();

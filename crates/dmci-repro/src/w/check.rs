@@ -37,7 +37,7 @@ pub fn check(task: &Task, text: &str) -> Result<(), Fault> {
 }
 
 fn said(report: &Report) -> String {
-    report.diagnostics.first().map_or_else(|| "it failed".to_string(), |d| one(d))
+    report.diagnostics.first().map_or_else(|| "it failed".to_string(), one)
 }
 
 fn one(d: &Diagnostic) -> String {
@@ -89,7 +89,8 @@ fn of_b(task: &Task, program: &Program) -> Result<(), Fault> {
         let found = gradient(program, &bindings, Wrt::default())?;
         let mut names: Vec<&str> = found.coordinates.iter().map(String::as_str).collect();
         let mut wanted: Vec<&str> = known.parameters.iter().map(|p| p.0).collect();
-        (names.sort_unstable(), wanted.sort_unstable());
+        names.sort_unstable();
+        wanted.sort_unstable();
         if names != wanted {
             let list = |names: &[&str]| names.join(", ");
             return fault(Stage::Read, format!("its parameters are {}, expected {}", list(&names), list(&wanted)));
