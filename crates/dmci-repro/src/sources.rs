@@ -42,7 +42,7 @@ struct List {
 
 /// All sources: the content of `data/sources.json`.
 pub fn sources() -> Vec<Source> {
-    let list: Option<List> = serde_json::from_str(include_str!("../../../data/sources.json")).ok();
+    let list: Option<List> = serde_json::from_str(include_str!("../sources.json")).ok();
     list.map(|list| list.sources).unwrap_or_default()
 }
 
