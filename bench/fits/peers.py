@@ -73,7 +73,7 @@ def lmfit_start(peer, draw):
 
 
 def run(case, longest=LONGEST):
-    """The loss and the processor seconds of each peer, in the order of `NAMES`; each ends after so many seconds."""
+    """The loss and processor seconds of each peer, in the order of `NAMES`; a peer is stopped after `longest` seconds."""
     found = []
     for fit in (least_squares_20, evolution, lmfit_start):
         peer, began = Peer(case), time.process_time()

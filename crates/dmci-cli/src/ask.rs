@@ -65,8 +65,8 @@ fn price(text: &str) -> Result<Price, Error> {
     }
 }
 
-/// Who answers, within so many calls. The record, if there is one, is the ledger and has answers that are not asked for
-/// again.
+/// The client that asks `who`, at most `calls` times. A record serves as ledger and as cache: recorded answers are not asked
+/// for again.
 pub fn client(args: &AskArgs, who: &str, calls: Option<u64>, record: Option<PathBuf>) -> Result<Client, Report> {
     let made = || -> Result<Client, Error> {
         let time = Duration::try_from_secs_f64(args.call_time).unwrap_or(Duration::MAX);

@@ -7,7 +7,6 @@ use crate::{options, output};
 use dmci::Report;
 use dmci_fit::{Entrant, Progress, Validation};
 use serde_json::{Map, Value as Json};
-use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Compares models.
@@ -31,10 +30,7 @@ fn run(args: &Compare) -> Result<u8, Report> {
     let run = options::run_options(&args.options)?;
     options::stop_on_interrupt(&run.cancel);
     let mut meter = Meter::new(!args.json);
-    let mut watch = |progress: &Progress| {
-        meter.show(progress);
-        if run.cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
+    let mut watch = |progress: &Progress| meter.watch(progress, &run.cancel);
     let found = dmci_fit::compare(&entrants, validation.as_ref(), &run, &mut watch);
     meter.clear();
     let found = found?;

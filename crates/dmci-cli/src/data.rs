@@ -74,7 +74,7 @@ fn prepare(args: &Prepare) -> Result<u8, Report> {
         let near = dmci::nearest(&args.name, known.iter().map(String::as_str));
         let near = near.map_or(String::new(), |name| format!("did you mean {name}? "));
         let help = format!("{near}there are {}", known.join(", "));
-        return Err(output::usage_error(format!("there are no data {}", args.name), help));
+        return Err(output::usage_error(format!("no study uses data called {}", args.name), help));
     };
     let folder = args.from.clone().unwrap_or_else(|| shared_folder().join(&source.folder));
     if source.name != "sst" {

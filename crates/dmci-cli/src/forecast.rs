@@ -6,7 +6,6 @@ use crate::fit::request::{Loaded, with_options};
 use crate::{files, options, output};
 use dmci::Report;
 use dmci_fit::{ForecastSettings, Progress};
-use std::ops::ControlFlow;
 
 /// Forecasts.
 pub fn forecast(args: &Forecast) -> u8 {
@@ -31,10 +30,7 @@ fn run(args: &Forecast) -> Result<u8, Report> {
     let run = options::run_options(&args.options)?;
     options::stop_on_interrupt(&run.cancel);
     let mut meter = Meter::new(!args.json);
-    let mut watch = |progress: &Progress| {
-        meter.show(progress);
-        if run.cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
+    let mut watch = |progress: &Progress| meter.watch(progress, &run.cancel);
     let found = dmci_fit::forecast(&entrant, &settings, &run, &mut watch);
     meter.clear();
     let found = found?;

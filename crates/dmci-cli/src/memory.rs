@@ -43,7 +43,7 @@ fn error() -> Report {
     Report::from(error.help("raise the limit with ‹heap›, or give it less to do"))
 }
 
-/// Fails if there is no room for so many bytes.
+/// Fails if another `bytes` bytes would exceed the limit.
 pub fn ensure(bytes: usize) -> Result<(), Report> {
     if memory::allows(bytes) { Ok(()) } else { Err(error()) }
 }

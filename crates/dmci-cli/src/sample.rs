@@ -5,7 +5,7 @@ use crate::fit::request::{self, Loaded};
 use crate::{files, options, output};
 use dmci::ErrorCode;
 use dmci::{Datum, Diagnostic, Report};
-use dmci_plot::digits;
+use dmci_plot::{aligned, digits};
 use dmci_sample::{SampleOptions, Samples, Summary, sample as draw};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
@@ -86,12 +86,7 @@ fn table(samples: &Samples, summaries: &[Summary]) -> String {
             digits(s.effective.round(), 6),
         ]);
     }
-    let widths: Vec<usize> = (0..8).map(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();
-    let mut text = String::new();
-    for row in &rows {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
-    }
+    let mut text = aligned(&rows);
     let draws: usize = samples.chains.iter().map(|c| c.len() / samples.names.len().max(1)).sum();
     let _ = writeln!(
         text,

@@ -64,7 +64,7 @@ fn watch(mut child: Child, began: Instant, longest: Duration) -> Done {
     Done { code, seconds: began.elapsed().as_secs_f64(), waited, resident, errors: String::new() }
 }
 
-/// Runs a command with so much address space, in KiB.
+/// Runs a command with its address space limited to `address` KiB.
 fn run(space: &Workspace, words: &[String], input: &str, address: u64) -> Done {
     let mut command = Command::new("bash");
     let script = format!("ulimit -v {address}; exec \"$0\" \"$@\"");

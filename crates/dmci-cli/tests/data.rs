@@ -56,7 +56,7 @@ fn mistakes_are_named() {
     let ran = dmci(&["data", "prepare", "ssts", "--from", "."], "", space.path());
     assert_eq!(ran.code, 2);
     assert!(
-        ran.stderr.contains("there are no data ssts") && ran.stderr.contains("did you mean sst?"),
+        ran.stderr.contains("no study uses data called ssts") && ran.stderr.contains("did you mean sst?"),
         "{}",
         ran.stderr
     );

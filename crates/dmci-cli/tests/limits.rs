@@ -1,4 +1,4 @@
-//! Limits of what a run prints and records.
+//! A run is limited in what it prints and records.
 
 #![allow(clippy::unwrap_used)]
 

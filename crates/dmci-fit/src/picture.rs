@@ -253,14 +253,15 @@ fn others_vary(columns: &[Column], input: usize, rows: &[usize]) -> bool {
     columns.iter().enumerate().any(|(i, column)| i != input && varies(column))
 }
 
+/// A place of a curve, its value there, and the standard error of that.
+type Place = (f64, f64, f64);
+
+/// Gives the values of a curve at places, with their standard errors.
+type Value<'a> = dyn Fn(Column) -> Result<Vec<(f64, f64)>, Report> + 'a;
+
 /// A curve with its standard errors at even places, at the data, and wherever it bends; whole numbers alone over an
 /// exact column, and none over too many of them.
-#[expect(clippy::type_complexity, reason = "a place, a value and its error")]
-fn sampled(
-    column: &Column,
-    data: Vec<f64>,
-    value: &dyn Fn(Column) -> Result<Vec<(f64, f64)>, Report>,
-) -> Result<Option<Vec<(f64, f64, f64)>>, Report> {
+fn sampled(column: &Column, data: Vec<f64>, value: &Value<'_>) -> Result<Option<Vec<Place>>, Report> {
     let ends = data.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(*x), b.max(*x)));
     let (low, high) = ends;
     if low > high {
@@ -281,7 +282,7 @@ fn sampled(
     let mut xs: Vec<f64> = even.chain(data.iter().copied().step_by(every)).collect();
     xs.sort_by(f64::total_cmp);
     xs.dedup();
-    let mut curve: Vec<(f64, f64, f64)> = joined(&xs, value(Column::Reals(xs.clone()))?);
+    let mut curve: Vec<Place> = joined(&xs, value(Column::Reals(xs.clone()))?);
     loop {
         let heights = curve.iter().map(|c| c.1).filter(|y| y.is_finite());
         let (least, most) = heights.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), y| (a.min(y), b.max(y)));
@@ -299,7 +300,7 @@ fn sampled(
         if between.is_empty() || curve.len() + between.len() > MAX_PLACES {
             return Ok(Some(curve));
         }
-        let more: Vec<(f64, f64, f64)> = joined(&between, value(Column::Reals(between.clone()))?);
+        let more: Vec<Place> = joined(&between, value(Column::Reals(between.clone()))?);
         curve.extend(more);
         curve.sort_by(|a, b| a.0.total_cmp(&b.0));
         curve.dedup_by(|a, b| a.0 == b.0);

@@ -3,6 +3,7 @@
 //!
 //! **Invariant:** nothing here knows a program, a problem or a fit.
 
+mod aligned;
 mod axis;
 mod chart;
 mod drawing;
@@ -11,6 +12,7 @@ mod font;
 mod png;
 mod svg;
 
+pub use aligned::aligned;
 pub use axis::Axis;
 pub use chart::chart;
 pub use png::png;

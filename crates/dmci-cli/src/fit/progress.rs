@@ -1,8 +1,10 @@
 //! The line that shows how a fit is going, where somebody can see it.
 
+use dmci::Cancel;
 use dmci_fit::Progress;
 use dmci_plot::digits;
 use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// A line that is drawn over and over.
@@ -30,6 +32,12 @@ impl Meter {
         let mut err = std::io::stderr().lock();
         let _ = write!(err, "\r\x1b[2K{}", line(progress, self.began.elapsed()));
         let _ = err.flush();
+    }
+
+    /// Shows how far the fit is; whether it goes on.
+    pub fn watch(&mut self, progress: &Progress, cancel: &Cancel) -> ControlFlow<()> {
+        self.show(progress);
+        if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Removes the line.

@@ -3,7 +3,7 @@
 use super::progress::time;
 use dmci::ParameterKind;
 use dmci_fit::{Fit, FitRecord, FormulaNames, Intervals, Loss, Optimizer, Outcome, Problem, Score, Stop, Verdict};
-use dmci_plot::digits;
+use dmci_plot::{aligned, digits};
 
 /// Numbers of a table beyond which it is cut.
 const MOST_NUMBERS: usize = 40;
@@ -92,14 +92,7 @@ pub fn correlations(record: &FitRecord) -> String {
         let shown = |c: f64| if c.is_nan() { String::new() } else { format!("{c:.3}") };
         rows.push([vec![name.clone()], (0..=i).map(|j| shown(cell(j))).collect()].concat());
     }
-    let width = |i: usize| rows.iter().map(|row| row.get(i).map_or(0, |cell| cell.chars().count())).max();
-    let widths: Vec<usize> = (0..rows[0].len()).map(|i| width(i).unwrap_or(0)).collect();
-    let mut text = String::from("\n");
-    for row in &rows {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        text += cells.join("  ").trim_end();
-        text.push('\n');
-    }
+    let mut text = format!("\n{}", aligned(&rows));
     if known.names.len() > MOST_CORRELATED {
         text += &format!("... and {} more numbers: --json shows all\n", known.names.len() - MOST_CORRELATED);
     }
@@ -140,14 +133,8 @@ fn parameters(fit: &Fit) -> String {
         rows.push([n.name.clone(), p.kind.clone(), digits(n.start, 6), value, error, interval, verdict]);
     }
     let used: Vec<usize> = (0..7).filter(|&i| i < 4 || rows[1..].iter().any(|row| !row[i].is_empty())).collect();
-    let widths: Vec<usize> =
-        used.iter().map(|&i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();
-    let mut text = String::new();
-    for row in rows {
-        let cells: Vec<String> = used.iter().zip(&widths).map(|(&i, width)| format!("{:width$}", row[i])).collect();
-        text += cells.join("  ").trim_end();
-        text.push('\n');
-    }
+    let shown: Vec<Vec<String>> = rows.iter().map(|row| used.iter().map(|&i| row[i].clone()).collect()).collect();
+    let mut text = aligned(&shown);
     if numbers.len() > MOST_NUMBERS {
         text += &format!("... and {} more numbers: --json shows all\n", numbers.len() - MOST_NUMBERS);
     }

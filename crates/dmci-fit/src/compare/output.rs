@@ -2,7 +2,7 @@
 
 use super::{Compared, Validation};
 use dmci::Datum;
-use dmci_plot::digits;
+use dmci_plot::{aligned, digits};
 use serde_json::{Value as Json, json};
 
 /// The name and version of the JSON form.
@@ -70,17 +70,7 @@ impl Comparison {
             }
             rows.push(row);
         }
-        let columns = rows[0].len();
-        let width = |i: usize| rows.iter().map(|row| row.get(i).map_or(0, |cell| cell.chars().count())).max();
-        let widths: Vec<usize> = (0..columns).map(|i| width(i).unwrap_or(0)).collect();
-        let mut text = String::new();
-        for row in &rows {
-            let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-            text += cells.join("  ").trim_end();
-            text.push('\n');
-        }
-        text.push('\n');
-        text + &self.conclusion() + "\n"
+        format!("{}\n{}\n", aligned(&rows), self.conclusion())
     }
 
     /// What the comparison says, in a sentence or two.

@@ -3,8 +3,8 @@
 use super::score::{Interval, Ratio, Scores, scores};
 use super::{Cast, ForecastSettings};
 use dmci::Datum;
-use dmci_plot::digits;
 use dmci_plot::figure::{Figure, Line};
+use dmci_plot::{aligned, digits};
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
 
@@ -85,16 +85,7 @@ impl Forecast {
             }
             rows.push(row);
         }
-        let width = |i: usize| rows.iter().map(|row| row.get(i).map_or(0, |cell| cell.chars().count())).max();
-        let widths: Vec<usize> = (0..rows[0].len()).map(|i| width(i).unwrap_or(0)).collect();
-        let mut text = String::new();
-        for row in &rows {
-            let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-            text += cells.join("  ").trim_end();
-            text.push('\n');
-        }
-        text.push('\n');
-        text + &self.conclusion() + "\n"
+        format!("{}\n{}\n", aligned(&rows), self.conclusion())
     }
 
     /// The origins of the forecasts that were scored.
