@@ -63,6 +63,13 @@ async def main(command: str) -> None:
             assert ranked["programs"][0]["number"] == 2
             code = await good("export_program", program=third, data="decay.csv", language="c")
             assert "exp(" in code["source"]
+            search = (await good("search_start", data="decay.csv", target="y", seconds=20.0, ops="+ * exp"))["search"]
+            proposals = [third.replace("(- (* b x))", "(* b x)"), "(sin x)", "(params (a free 1.0)) (* a nowhere)"]
+            results = (await good("search_propose", search=search, programs=proposals))["results"]
+            assert "rejected" not in results[0], results
+            assert [r["rejected"]["stage"] for r in results[1:]] == ["operations", "names"], results
+            assert (await good("search_status", search=search))["proposed_by_agent"] == 3
+            await bad("search_status", "no search", search=99)
             await bad("describe_data", "may be read", data="../outside.csv")
             await bad("describe_data", "needs the argument", **{})
             await bad("run_program", "at most 200000", program="(" * 300_000)
