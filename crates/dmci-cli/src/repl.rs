@@ -140,7 +140,7 @@ fn first_form(text: &str) -> usize {
 
 /// What the reference says about a name: the rows of its tables that begin with it.
 fn documented(name: &str) -> Option<String> {
-    const REFERENCE: &str = include_str!("../../../docs/reference.md");
+    const REFERENCE: &str = include_str!("../reference.md");
     let is_about = |form: &str| {
         let form = form.trim_matches(['(', ')']);
         form.split([' ', ')']).next() == Some(name)
