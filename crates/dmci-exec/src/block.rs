@@ -326,6 +326,9 @@ impl Plan {
         let count = step.shape.len();
         let (target, others) = Rows::split(rows, step.d as usize, count, width);
         match &step.kind {
+            TensorKind::Constant(bits) if width == 1 => {
+                target.iter_mut().zip(bits.iter()).for_each(|(to, &bits)| *to = W::of_real(bits));
+            }
             TensorKind::Constant(bits) => {
                 target.chunks_mut(width).zip(bits.iter()).for_each(|(row, &bits)| row[..n].fill(W::of_real(bits)));
             }

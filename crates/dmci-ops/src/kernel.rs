@@ -172,7 +172,7 @@ impl Kernel {
         if has_wide_fma() {
             // Products of matrices are bound by what can be loaded, and with more registers less is loaded. For all else
             // halves of these vectors are as good.
-            if matches!(self, Kernel::MatMul { .. }) && layout.width > 1 && has_whole_vectors() {
+            if matches!(self, Kernel::MatMul { .. }) && has_whole_vectors() {
                 // SAFETY: the processor has what the function was compiled for.
                 return unsafe { self.run_widest(job) };
             }

@@ -14,6 +14,7 @@ pub mod arith;
 pub mod derivative;
 mod kernel;
 pub mod linalg;
+mod lu;
 mod matmul;
 pub mod op;
 pub mod real;

@@ -5,6 +5,8 @@
 // Plain loops over indices: whether they become vectors must not depend on what else is inlined.
 #![allow(clippy::needless_range_loop)]
 
+use crate::lu::{self, BLOCK};
+use crate::matmul::turn;
 use crate::op::Op;
 use dmci_limits::Ticks;
 use std::fmt::Debug;
@@ -120,6 +122,8 @@ pub(crate) struct Room<T, const L: usize> {
     /// What was factored last: one matrix is often inverted and has its determinant taken.
     factored: Vec<Group<T, L>>,
     lu: Vec<Group<T, L>>,
+    /// From one row of the factors to the next, and from one column.
+    steps: [usize; 2],
     /// The row of the matrix that each row of its factors comes from.
     order: Vec<[u32; L]>,
     /// The sign of that exchange.
@@ -135,6 +139,7 @@ impl<T: Number, const L: usize> Default for Room<T, L> {
             result: Vec::new(),
             factored: Vec::new(),
             lu: Vec::new(),
+            steps: [0; 2],
             order: Vec::new(),
             sign: [T::of(1.0); L],
             logs: Default::default(),
@@ -193,10 +198,20 @@ impl<T: Number, const L: usize> Room<T, L> {
     #[inline(always)]
     fn factor_anew(&mut self, n: usize) -> Option<Group<T, L>> {
         let mut ticks = Ticks::default();
-        self.lu.clear();
-        self.lu.extend_from_slice(&self.a[..n * n]);
         self.order.clear();
         self.order.extend((0..n as u32).map(|r| [r; L]));
+        self.lu.clear();
+        if L == 1 && n >= FEW_ROWS {
+            // Rows are in vectors instead of lanes.
+            let height = n.next_multiple_of(BLOCK);
+            self.steps = [1, height];
+            self.lu.resize(n * height, [T::default(); L]);
+            let lu = self.lu.as_flattened_mut();
+            turn(self.a.as_flattened(), [n, n], lu, height);
+            return lu::factor(lu, self.order.as_flattened_mut(), n).map(|sign| [sign; L]);
+        }
+        self.steps = [n, 1];
+        self.lu.extend_from_slice(&self.a[..n * n]);
         let lu = &mut self.lu[..n * n];
         let mut sign = [T::of(1.0); L];
         for c in 0..n {
@@ -240,23 +255,34 @@ impl<T: Number, const L: usize> Room<T, L> {
     /// Solves for all columns of the right side, which are in `result` in the order of the factors.
     #[inline(always)]
     fn substitute(&mut self, n: usize, columns: usize) {
-        let (lu, x) = (&self.lu[..n * n], &mut self.result[..n * columns]);
+        if L == 1 {
+            // There is one vector to four columns, and sums of more columns wait less for each other.
+            in_pieces!(columns, [20, 16, 10, 8, 4, 2, 1], |c, C| self.substitute_columns::<C>(n, columns, c));
+        } else {
+            in_pieces!(columns, [10, 8, 4, 2, 1], |c, C| self.substitute_columns::<C>(n, columns, c));
+        }
+    }
+
+    /// The same for `C` columns.
+    #[inline(always)]
+    fn substitute_columns<const C: usize>(&mut self, n: usize, columns: usize, c: usize) {
+        let (lu, x, [down, right]) = (&self.lu, &mut self.result[..n * columns], self.steps);
         let mut ticks = Ticks::default();
-        in_pieces!(columns, [10, 8, 4, 2, 1], |c, C| {
-            for i in 0..n {
-                if ticks.spend(L * C * n) {
-                    return;
-                }
-                subtract::<T, L, C>(x, i * columns + c, &lu[i * n..i * n + i], c, columns);
+        for i in 0..n {
+            if ticks.spend(L * C * n) {
+                return;
             }
-            for i in (0..n).rev() {
-                subtract::<T, L, C>(x, i * columns + c, &lu[i * n + i + 1..i * n + n], (i + 1) * columns + c, columns);
-                let divisor = lu[i * n + i];
-                for x in &mut x[i * columns + c..][..C] {
-                    *x = each(|l| x[l] / divisor[l]);
-                }
+            let factors = lu[i * down..].iter().step_by(right).take(i);
+            subtract::<T, L, C>(x, i * columns + c, factors, c, columns);
+        }
+        for i in (0..n).rev() {
+            let mut factors = lu[i * down + i * right..].iter().step_by(right).take(n - i);
+            let Some(divisor) = factors.next() else { return };
+            subtract::<T, L, C>(x, i * columns + c, factors, (i + 1) * columns + c, columns);
+            for x in &mut x[i * columns + c..][..C] {
+                *x = each(|l| x[l] / divisor[l]);
             }
-        });
+        }
     }
 
     /// The solution of `a x = b` with some right sides.
@@ -285,7 +311,7 @@ impl<T: Number, const L: usize> Room<T, L> {
     fn determinant_of(&mut self, n: usize) -> Group<T, L> {
         let sign = self.factor(n);
         (0..n).fold(sign, |product, i| {
-            let x = self.lu[i * n + i];
+            let x = self.lu[i * (self.steps[0] + self.steps[1])];
             // A column without a pivot: the rest of the factorisation divided by zero.
             each(|l| if product[l] == T::of(0.0) || x[l] == T::of(0.0) { T::of(0.0) } else { product[l] * x[l] })
         })
@@ -306,7 +332,7 @@ impl<T: Number, const L: usize> Room<T, L> {
         logs.resize(n * L, 0);
         for (i, magnitudes) in magnitudes.chunks_exact_mut(L).enumerate() {
             for l in 0..L {
-                magnitudes[l] = self.lu[i * n + i][l].abs().double().to_bits();
+                magnitudes[l] = self.lu[i * (self.steps[0] + self.steps[1])][l].abs().double().to_bits();
             }
         }
         Op::Log.eval_lanes(logs, [magnitudes; 3]);
@@ -364,12 +390,15 @@ impl<T: Number, const L: usize> Room<T, L> {
     }
 }
 
+/// Rows from which on one matrix is factored column by column.
+const FEW_ROWS: usize = 16;
+
 /// Subtracts rows times their factors from `C` elements of a row, one row after the other.
 #[inline(always)]
-fn subtract<T: Number, const L: usize, const C: usize>(
+fn subtract<'a, T: Number + 'a, const L: usize, const C: usize>(
     x: &mut [Group<T, L>],
     at: usize,
-    factors: &[Group<T, L>],
+    factors: impl Iterator<Item = &'a Group<T, L>>,
     first: usize,
     columns: usize,
 ) {

@@ -40,26 +40,18 @@ pub(crate) fn matmul<W: Word, const WHOLE: bool>(
     let b_steps = if tb { [w, k * w] } else { [n * w, w] };
     let mut ticks = Ticks::default();
     if w == 1 {
-        let b = if tb && n > 1 { turn(b, [k, n], turned) } else { b };
-        let product = Product { a, b, sizes, a_steps, b_steps: [n, 1] };
-        if W::Number::LANES == 8 {
-            // Eight columns are one vector, so there are registers for more rows, whose sums do not wait for each other.
-            in_pieces!(m, [10, 5, 4, 2, 1], |i, I| {
-                in_pieces!(n, [8, 4, 2, 1], |j, J| {
-                    product.columns::<W, I, J>(out, i, j);
-                    if ticks.spend(I * J * k) {
-                        return;
-                    }
-                });
-            });
-        } else {
-            in_pieces!(m, [4, 2, 1], |i, I| in_pieces!(n, [8, 4, 2, 1], |j, J| {
-                product.columns::<W, I, J>(out, i, j);
-                if ticks.spend(I * J * k) {
-                    return;
-                }
-            }));
+        let mut product = Product { a, b, sizes, a_steps, b_steps: [n, 1] };
+        if tb && n > 1 {
+            turned.resize(k * n, W::Number::default());
+            turn(b, [k, n], turned, n);
+            product.b = turned;
         }
+        if n == 1 && ta {
+            // The rows of what is transposed lie beside each other like columns.
+            let product = Product { a: b, b: a, sizes: [1, k, m], a_steps: [1, b_steps[0]], b_steps: [m, 1] };
+            return product.one_lane::<W, WHOLE>(out, &mut ticks);
+        }
+        product.one_lane::<W, WHOLE>(out, &mut ticks);
         return;
     }
     let mut product = Product { a, b, sizes, a_steps, b_steps };
@@ -90,15 +82,28 @@ pub(crate) fn matmul<W: Word, const WHOLE: bool>(
     }
 }
 
-/// A matrix of `k` rows and `n` columns that lies there column by column.
+/// Writes a matrix of `k` rows and `n` columns that lies there column by column, row by row; rows are `step` apart.
+// Plain loops, as below: squares of four are turned in registers.
+#[allow(clippy::needless_range_loop)]
 #[inline(always)]
-fn turn<'t, T: Number>(b: &[T], [k, n]: [usize; 2], turned: &'t mut Vec<T>) -> &'t [T] {
-    turned.clear();
-    turned.resize(k * n, T::default());
-    for (j, column) in b[..k * n].chunks_exact(k).enumerate() {
-        column.iter().enumerate().for_each(|(p, &x)| turned[p * n + j] = x);
-    }
-    turned
+pub(crate) fn turn<T: Number>(b: &[T], [k, n]: [usize; 2], turned: &mut [T], step: usize) {
+    assert!(b.len() >= k * n && turned.len() >= k * step && n <= step);
+    in_pieces!(n, [4, 1], |j, J| in_pieces!(k, [4, 1], |p, P| {
+        let (mut rows, mut columns) = ([[T::default(); P]; J], [[T::default(); J]; P]);
+        for r in 0..J {
+            // SAFETY: both matrices are long enough.
+            rows[r] = unsafe { *b.as_ptr().add((j + r) * k + p).cast() };
+        }
+        for r in 0..J {
+            for c in 0..P {
+                columns[c][r] = rows[r][c];
+            }
+        }
+        for c in 0..P {
+            // SAFETY: the same.
+            unsafe { *turned.as_mut_ptr().add((p + c) * step + j).cast() = columns[c] };
+        }
+    }));
 }
 
 // Plain loops over indices: whether they become vectors must not depend on what else is inlined.
@@ -155,27 +160,73 @@ impl<T: Number> Product<'_, T> {
         end
     }
 
-    /// Some rows and columns of the result of one lane: columns are beside each other in vectors.
+    /// The whole result of one lane, row by row. Where there are vectors of 512 bits, sums of as many rows are under way
+    /// as there are registers for.
     #[inline(always)]
-    fn columns<W: Word<Number = T>, const I: usize, const J: usize>(&self, out: &mut [W], i: usize, j: usize) {
+    fn one_lane<W: Word<Number = T>, const WHOLE: bool>(&self, out: &mut [W], ticks: &mut Ticks) {
+        let [m, k, n] = self.sizes;
+        macro_rules! piece {
+            ($i:ident, $I:ident, $j:expr, $J:expr, $V:literal) => {{
+                self.columns::<W, $I, { $J }, $V>(out, $i, $j);
+                if ticks.spend($I * $J * $V * k) {
+                    return;
+                }
+            }};
+        }
+        if n == 1 {
+            in_pieces!(m, [4, 2, 1], |i, I| piece!(i, I, 0, 1, 1));
+        } else if T::LANES == 8 {
+            // Eight columns are one vector, so there are registers for more rows, whose sums do not wait for each other.
+            in_pieces!(m, [10, 5, 4, 2, 1], |i, I| in_pieces!(n, [8, 4, 2, 1], |j, J| piece!(i, I, j, J, 1)));
+        } else if WHOLE {
+            let (wide, vectors) = (n / 16 * 16, n / 8 * 8);
+            for j in (0..wide).step_by(16) {
+                in_pieces!(m, [5, 4, 2, 1], |i, I| piece!(i, I, j, 8, 2));
+            }
+            for j in (wide..vectors).step_by(8) {
+                in_pieces!(m, [10, 5, 4, 2, 1], |i, I| piece!(i, I, j, 8, 1));
+            }
+            in_pieces!(n - vectors, [4, 2, 1], |j, J| {
+                in_pieces!(m, [10, 5, 4, 2, 1], |i, I| piece!(i, I, vectors + j, J, 1));
+            });
+        } else {
+            in_pieces!(m, [4, 2, 1], |i, I| in_pieces!(n, [8, 4, 2, 1], |j, J| piece!(i, I, j, J, 1)));
+        }
+    }
+
+    /// Some rows and columns of the result of one lane: columns are beside each other in `V` vectors.
+    #[inline(always)]
+    fn columns<W: Word<Number = T>, const I: usize, const J: usize, const V: usize>(
+        &self,
+        out: &mut [W],
+        i: usize,
+        j: usize,
+    ) {
         let [_, k, n] = self.sizes;
-        let mut sums = [[T::of(NOTHING); J]; I];
+        let mut sums = [[[T::of(NOTHING); J]; V]; I];
         for p in 0..k {
-            // SAFETY: the matrices are as large as their sizes say, which `matmul` has asserted.
-            let y = unsafe { *self.b.as_ptr().add(j + p * self.b_steps[0]).cast::<[T; J]>() };
+            let mut y = [[T::of(0.0); J]; V];
+            for v in 0..V {
+                // SAFETY: the matrices are as large as their sizes say, which `matmul` has asserted.
+                y[v] = unsafe { *self.b.as_ptr().add(j + v * J + p * self.b_steps[0]).cast::<[T; J]>() };
+            }
             for r in 0..I {
                 let at = (i + r) * self.a_steps[0] + p * self.a_steps[1];
                 // SAFETY: the same.
                 let x = unsafe { *self.a.as_ptr().add(at) };
-                for c in 0..J {
-                    sums[r][c] = sums[r][c] + x * y[c];
+                for v in 0..V {
+                    for c in 0..J {
+                        sums[r][v][c] = sums[r][v][c] + x * y[v][c];
+                    }
                 }
             }
         }
         for r in 0..I {
-            let to = &mut out[(i + r) * n + j..][..J];
-            for c in 0..J {
-                to[c] = W::of(sums[r][c]);
+            for v in 0..V {
+                let to = &mut out[(i + r) * n + j + v * J..][..J];
+                for c in 0..J {
+                    to[c] = W::of(sums[r][v][c]);
+                }
             }
         }
     }

@@ -161,8 +161,8 @@ fn products_of_all_sizes() {
     let mut seed = 1;
     for single in [false, true] {
         let rounding = Rounding(single);
-        let few = [[1, 1, 1], [1, 10, 1], [2, 5, 1], [1, 3, 7], [6, 4, 1]];
-        let many = [[10, 1, 10], [3, 2, 5], [10, 10, 10], [7, 3, 9], [4, 8, 11]];
+        let few = [[1, 1, 1], [1, 10, 1], [2, 5, 1], [1, 3, 7], [6, 4, 1], [37, 6, 1]];
+        let many = [[10, 1, 10], [3, 2, 5], [10, 10, 10], [7, 3, 9], [4, 8, 11], [20, 20, 20], [13, 5, 31]];
         for [m, k, n] in few.into_iter().chain(many) {
             for flags in [(false, false), (true, false), (false, true), (true, true)] {
                 let (a, b) = (matrices(&mut seed, m * k, single), matrices(&mut seed, k * n, single));
@@ -180,7 +180,8 @@ fn products_of_all_sizes() {
 #[test]
 fn systems_of_all_sizes() {
     let mut seed = 2;
-    for (single, n) in [false, true].into_iter().flat_map(|single| (1..=11).map(move |n| (single, n))) {
+    let sizes = || (1..=11).chain([16, 19, 22]);
+    for (single, n) in [false, true].into_iter().flat_map(|single| sizes().map(move |n| (single, n))) {
         let (rounding, size) = (Rounding(single), n as u32);
         let square = Shape::Matrix(size, size);
         let a = matrices(&mut seed, n * n, single);

@@ -12,6 +12,15 @@ fn square(shape: Shape) -> u32 {
     }
 }
 
+/// Where each element of a value went that was put in another order; none if one of them was left out or taken twice.
+fn inverted(map: &[u32], count: usize) -> Option<Vec<u32>> {
+    let mut places = vec![NONE; count];
+    for (place, &from) in map.iter().enumerate().filter(|_| map.len() == count) {
+        *places.get_mut(from as usize).filter(|place| **place == NONE)? = place as u32;
+    }
+    Some(places).filter(|places| !places.contains(&NONE))
+}
+
 fn columns(shape: Shape) -> u32 {
     match shape {
         Shape::Matrix(_, n) => n,
@@ -122,7 +131,10 @@ impl Recorder {
             return Some(self.pack_part(y, i, g));
         };
         Some(match (kernel, i) {
-            (Kernel::Take(map), _) => self.kernel(Kernel::Put(map), &[g], shape),
+            (Kernel::Take(map), _) => match inverted(&self.tape().maps[map as usize], shape.len()) {
+                Some(indices) => self.take(g, indices, shape),
+                None => self.kernel(Kernel::Put(map), &[g], shape),
+            },
             (Kernel::Put(map), _) => self.kernel(Kernel::Take(map), &[g], shape),
             (Kernel::Index, 0) => self.kernel(Kernel::Scatter, &[g, args[1]], shape),
             (Kernel::Scatter, 0) => self.kernel(Kernel::Index, &[g, args[1]], shape),
