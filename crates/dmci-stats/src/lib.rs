@@ -11,3 +11,4 @@ pub mod random;
 pub mod residuals;
 pub mod sobol;
 pub mod spectrum;
+mod symmetric;

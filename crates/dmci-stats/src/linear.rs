@@ -270,8 +270,16 @@ impl Factored {
     }
 }
 
-/// Eigenvalues in rising order, and eigenvectors as rows, of a symmetric matrix (Jacobi).
+/// More rows than this take Jacobi's method too long.
+const MOST_FOR_JACOBI: usize = 256;
+
+/// Eigenvalues in rising order, and eigenvectors as rows, of a symmetric matrix (Jacobi; of a large one by QL steps).
 pub fn eigen(matrix: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
+    if n > MOST_FOR_JACOBI
+        && let Some((values, vectors)) = crate::symmetric::eigen(matrix, n)
+    {
+        return in_order(&values, &vectors, n);
+    }
     let mut a = matrix.to_vec();
     let mut vectors = vec![0.0; n * n];
     (0..n).for_each(|i| vectors[i * n + i] = 1.0);
@@ -293,11 +301,16 @@ pub fn eigen(matrix: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
             }
         }
     }
+    let values: Vec<f64> = (0..n).map(|i| a[i * n + i]).collect();
+    in_order(&values, &vectors, n)
+}
+
+/// The same with eigenvalues in rising order.
+fn in_order(values: &[f64], vectors: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
     let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&i, &j| a[i * n + i].total_cmp(&a[j * n + j]));
-    let values = order.iter().map(|&i| a[i * n + i]).collect();
-    let rows = order.iter().flat_map(|&i| vectors[i * n..(i + 1) * n].to_vec()).collect();
-    (values, rows)
+    order.sort_by(|&i, &j| values[i].total_cmp(&values[j]));
+    let rows = order.iter().flat_map(|&i| &vectors[i * n..(i + 1) * n]).copied().collect();
+    (order.iter().map(|&i| values[i]).collect(), rows)
 }
 
 /// One rotation of Jacobi's method.
