@@ -49,20 +49,20 @@ pub(crate) fn optimality(
     let (outcome, about, next) = if !diverging.is_empty() {
         let next = format!(
             "give {} a range, as in ({} (bounded LOW HIGH) START), or a prior, or start elsewhere",
-            diverging.join(" and "),
+            listed(&diverging),
             diverging[0]
         );
         (Outcome::Diverging, diverging, next)
     } else if examined.better.is_some() || examined.test == "none" {
         (Outcome::Stalled, Vec::new(), unstuck(stop))
     } else if !flat.is_empty() {
-        let next = format!("start where {} matters, or give it a range or a scale", flat.join(" and "));
+        let next = format!("start where {} matters, or give it a range or a scale", listed(&flat));
         (Outcome::Flat, flat, next)
     } else if let Some(direction) = direction {
         let about = direction.moves.iter().map(|(name, _)| name.clone()).collect();
         (Outcome::Flat, about, "fix one of them".to_string())
     } else if !bound.is_empty() {
-        let next = format!("widen the bounds of {}, or fix it there", bound.join(" and "));
+        let next = format!("widen the bounds of {}, or fix it there", listed(&bound));
         (Outcome::AtBound, bound, next)
     } else if beaten {
         (Outcome::Local, Vec::new(), "take the start with the lowest loss".to_string())
@@ -80,6 +80,17 @@ pub(crate) fn optimality(
         next: Some(next).filter(|next| !next.is_empty()),
     })
 }
+
+/// Names in a sentence. Of many, as parameters that differ by group have, the first stand for all.
+fn listed(names: &[String]) -> String {
+    match names.len().checked_sub(MOST_NAMES) {
+        None | Some(0..2) => names.join(" and "),
+        Some(others) => format!("{} and {others} others", names[..MOST_NAMES].join(", ")),
+    }
+}
+
+/// Most names in a sentence.
+const MOST_NAMES: usize = 4;
 
 /// What helps a search that ended too early.
 fn unstuck(stop: Stop) -> String {
@@ -102,7 +113,7 @@ pub(crate) fn warn(
     best: &RestartResult,
     warnings: &mut Report,
 ) {
-    let names = optimality.parameters.join(" and ");
+    let names = listed(&optimality.parameters);
     let message = match optimality.outcome {
         Outcome::Converged | Outcome::Unchecked => None,
         Outcome::Local => Some("this is a local optimum: another start reached a lower loss".to_string()),

@@ -7,7 +7,7 @@ use crate::search::{Evaluation, Need};
 use crate::separate::examine_parts;
 use crate::starts::spread;
 use crate::uncertainty::Direction;
-use dmci::{ErrorCode, Report};
+use dmci::{ErrorCode, ParameterKind, Report};
 use dmci_ops::real::sqrt;
 use dmci_stats::linear::{Factored, column_lengths, dot, eigen};
 
@@ -160,10 +160,11 @@ pub(crate) fn examine(
         });
     }
     let flat = flat(problem, raw, found, scale, stepwise)?;
+    let held = held(problem, raw, &found.gradient);
     let local = if problem.is_least_squares() && raw.len() <= MOST_FOR_CURVATURE {
-        of_squares(problem, raw, found, scale, evaluations, &flat)?
+        of_squares(problem, raw, found, scale, evaluations, (&flat, &held))?
     } else {
-        of_curvature(problem, raw, found, scale, evaluations)?
+        of_curvature(problem, raw, found, scale, evaluations, &held)?
     };
     let decrement = (local.fall / scale).max(0.0);
     let lowest = local.lowest.as_ref().map(|l| l.0);
@@ -186,6 +187,32 @@ pub(crate) fn examine(
         direction,
         diverging,
     })
+}
+
+/// Raw numbers at a bound of their kind that the loss pushes outwards: the point is an optimum if it is one for all
+/// others.
+pub(crate) fn held(problem: &Problem, raw: &[f64], gradient: &[f64]) -> Vec<usize> {
+    let start = problem.start();
+    let mut held = Vec::new();
+    for (parameter, block) in problem.parameters.iter().zip(&problem.layout.blocks) {
+        let transform = block.transform;
+        let count = transform.raws() * if block.per_group { problem.layout.groups } else { 1 };
+        let is_held = |k: &usize| {
+            let at_bound = transform.is_at_bound(transform.value(raw[*k]), transform.value(start[*k]), None);
+            let is_low = parameter.kind == ParameterKind::Positive || raw[*k] < 0.0;
+            at_bound && if is_low { gradient[*k] >= 0.0 } else { gradient[*k] <= 0.0 }
+        };
+        held.extend((block.raw..block.raw + count).filter(|_| transform.is_separate()).filter(is_held));
+    }
+    held
+}
+
+/// Leaves the given numbers out of second derivatives: each is its own unit, and none changes with another.
+fn without(matrix: &mut [f64], n: usize, held: &[usize], own: impl Fn(usize) -> f64) {
+    for &k in held {
+        (0..n).for_each(|j| (matrix[k * n + j], matrix[j * n + k]) = (0.0, 0.0));
+        matrix[k * n + k] = own(k);
+    }
 }
 
 /// Raw numbers that are far from where they started, if the loss does not rise when they all go on.
@@ -263,11 +290,12 @@ fn of_squares(
     found: &Evaluation,
     scale: f64,
     evaluations: usize,
-    flat: &[usize],
+    (flat, held): (&[usize], &[usize]),
 ) -> Result<Local, Report> {
     let n = raw.len();
-    let inverse = inverse_lengths(found, n, flat);
-    let (newton, fall) = gauss_newton(found, n, flat);
+    let still = [flat, held].concat();
+    let inverse = inverse_lengths(found, n, &still);
+    let (newton, fall) = gauss_newton(found, n, &still);
     let spread = spread(raw);
     let unit = |j: usize| if inverse[j] > 0.0 { sqrt(scale) * inverse[j] } else { spread[j] };
     let units: Vec<f64> = (0..n).map(unit).collect();
@@ -276,7 +304,10 @@ fn of_squares(
         // Steps along which the loss rises by one part in ten thousand.
         let steps: Vec<f64> = units.iter().map(|u| 1e-2 * u).collect();
         let matrix = differences(problem, raw, &steps, &units, scale)?;
-        lowest = matrix.map(|matrix| lowest_direction(&matrix, &units, n));
+        lowest = matrix.map(|mut matrix| {
+            without(&mut matrix, n, held, |_| 1.0);
+            lowest_direction(&matrix, &units, n)
+        });
     }
     Ok(Local { units, newton, fall, lowest, direction: None })
 }
@@ -288,27 +319,30 @@ fn of_curvature(
     found: &Evaluation,
     scale: f64,
     evaluations: usize,
+    held: &[usize],
 ) -> Result<Local, Report> {
     let n = raw.len();
     let spread = spread(raw);
+    let gradient: Vec<f64> = (0..n).map(|k| if held.contains(&k) { 0.0 } else { found.gradient[k] }).collect();
     let affordable = n <= MOST_FOR_CURVATURE && 20 * n <= WORTH * evaluations;
     let matrix = if affordable { problem.curvature(raw)? } else { None };
     let Some(matrix) = matrix.filter(|m| m.iter().all(|x| x.is_finite())) else {
         let units = spread;
-        let size = found.gradient.iter().zip(&units).map(|(g, u)| g * u * g * u).sum::<f64>();
-        let newton =
-            found.gradient.iter().zip(&units).map(|(g, u)| if size > 0.0 { -g * u * u / sqrt(size) } else { 0.0 });
+        let size = gradient.iter().zip(&units).map(|(g, u)| g * u * g * u).sum::<f64>();
+        let newton = gradient.iter().zip(&units).map(|(g, u)| if size > 0.0 { -g * u * u / sqrt(size) } else { 0.0 });
         // Without a curvature there is no decrement: points along the gradient decide.
         return Ok(Local { newton: newton.collect(), units, fall: f64::INFINITY, lowest: None, direction: None });
     };
-    let unit = |j: usize| match matrix[j * n + j] {
+    let mut inner = matrix.to_vec();
+    without(&mut inner, n, held, |k| 2.0 * scale / (spread[k] * spread[k]));
+    let unit = |j: usize| match inner[j * n + j] {
         d if d > 0.0 => sqrt(2.0 * scale / d),
         _ => spread[j],
     };
     let units: Vec<f64> = (0..n).map(unit).collect();
-    let even: Vec<f64> = (0..n * n).map(|k| matrix[k] * units[k / n] * units[k % n] / (2.0 * scale)).collect();
+    let even: Vec<f64> = (0..n * n).map(|k| inner[k] * units[k / n] * units[k % n] / (2.0 * scale)).collect();
     let (values, vectors) = eigen(&even, n);
-    let slopes: Vec<f64> = found.gradient.iter().zip(&units).map(|(g, u)| g * u / (2.0 * scale)).collect();
+    let slopes: Vec<f64> = gradient.iter().zip(&units).map(|(g, u)| g * u / (2.0 * scale)).collect();
     let largest = values.last().copied().unwrap_or(0.0);
     let (mut step, mut fall) = (vec![0.0; n], 0.0);
     for (value, vector) in values.iter().zip(vectors.chunks(n)).filter(|(value, _)| **value > 1e-13 * largest) {

@@ -12,9 +12,12 @@ use crate::population::Population;
 use crate::problem::{Data, Problem, Rows};
 use crate::result::chosen;
 use crate::search::{Need, Stop};
-use dmci::{Parameter, Reason, Report};
+use dmci::{Parameter, Reason, Report, Want};
+use dmci_limits::{Alarm, within};
 use dmci_table::select;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, mpsc};
 use std::time::Instant;
 
 /// One group as a problem of its own.
@@ -57,6 +60,14 @@ impl Problem {
         }
         let parts = self.parts.get_or_init(|| (0..self.layout.groups).filter_map(|g| self.part(g)).collect());
         Some(&parts[..]).filter(|parts| !parts.is_empty())
+    }
+
+    /// Whether rows take the same path through the program whatever its parameters are: then nothing that one group
+    /// records changes what is known when another one is searched.
+    fn has_no_decisions(&self) -> bool {
+        let start = self.evaluate(&[self.start().to_vec()], Need::Gradient);
+        let is_straight = |paths: Vec<dmci::KnownPath>| paths.iter().all(|path| path.tape.guards.is_empty());
+        start.is_ok() && self.model.known_paths(Want::Values).is_ok_and(is_straight)
     }
 
     fn part(&self, group: usize) -> Option<Part> {
@@ -133,8 +144,8 @@ fn rows_of(rows: &Rows, group: usize, targets: usize) -> Rows {
     }
 }
 
-/// Searches every group for itself, one after the other, and puts what was found together. The budgets are those of the
-/// whole fit.
+/// Searches every group for itself and puts what was found together. The budgets are those of the whole fit. Threads of
+/// the pool help from the last group on where no group can change what another one finds.
 pub(crate) fn search_parts(
     problem: &Problem,
     parts: &[Part],
@@ -143,29 +154,60 @@ pub(crate) fn search_parts(
     observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Together, Report> {
     let resumed = options.resume.as_deref().map(Snapshot::read).transpose()?;
-    let mut before: Vec<Vec<u8>> = Vec::new();
-    let mut found: Vec<Searched> = Vec::new();
-    let mut used = 0;
-    for (i, part) in parts.iter().enumerate() {
-        let own = FitOptions {
-            search_work: Some(options.search_work.unwrap_or(crate::SEARCH_WORK) / parts.len() as f64),
-            evaluations: options.evaluations.map(|limit| limit.saturating_sub(used).max(1)),
-            resume: match &resumed {
-                Some(snapshot) if i < snapshot.before().len() => Some(snapshot.before()[i].clone()),
-                Some(snapshot) if i == snapshot.before().len() => options.resume.clone(),
-                _ => None,
-            },
-            ..options.clone()
-        };
-        let mut searched = search(&part.problem, &own, (began, Some(&before)), observe)?;
-        used += searched.stages.iter().map(Population::evaluations).sum::<usize>();
-        before.push(std::mem::take(&mut searched.state));
-        let ended = searched.ended;
-        found.push(searched);
-        if ended {
-            break;
+    let is_free = options.evaluations.is_none() && resumed.is_none() && problem.time.is_none();
+    let helpers = if is_free && problem.has_no_decisions() { rayon::current_num_threads() - 1 } else { 0 };
+    let own = |i: usize, used: usize| FitOptions {
+        search_work: Some(options.search_work.unwrap_or(crate::SEARCH_WORK) / parts.len() as f64),
+        evaluations: options.evaluations.map(|limit| limit.saturating_sub(used).max(1)),
+        resume: match &resumed {
+            Some(snapshot) if i < snapshot.before().len() => Some(snapshot.before()[i].clone()),
+            Some(snapshot) if i == snapshot.before().len() => options.resume.clone(),
+            _ => None,
+        },
+        ..options.clone()
+    };
+    let open = Mutex::new(0..parts.len());
+    let take = |next: fn(&mut Range<usize>) -> Option<usize>| next(&mut open.lock().unwrap_or_else(|e| e.into_inner()));
+    let is_over = AtomicBool::new(false);
+    let (send, receive) = mpsc::channel();
+    let mut found: Vec<Option<Result<Searched, Report>>> = parts.iter().map(|_| None).collect();
+    rayon::in_place_scope(|scope| {
+        for send in std::iter::repeat_n(send, helpers.min(parts.len() - 1)) {
+            let (own, take, is_over) = (&own, &take, &is_over);
+            scope.spawn(move |_| {
+                let mut watch = |_: &Progress| match is_over.load(Ordering::Relaxed) {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                };
+                let help = || {
+                    while let Some(i) = take(Range::next_back).filter(|_| !is_over.load(Ordering::Relaxed)) {
+                        // Whoever waits for it is there until the last helper has ended.
+                        let _ = send.send((i, search(&parts[i].problem, &own(i, 0), (began, None), &mut watch)));
+                    }
+                };
+                within(&Alarm::of(problem.cancel.clone()), help);
+            });
         }
-    }
+        let (mut before, mut used) = (Vec::new(), 0);
+        while let Some(i) = take(Range::next) {
+            let mut searched = search(&parts[i].problem, &own(i, used), (began, Some(&before)), observe);
+            let ends = match &mut searched {
+                Ok(searched) => {
+                    used += searched.stages.iter().map(Population::evaluations).sum::<usize>();
+                    before.push(std::mem::take(&mut searched.state));
+                    searched.ended
+                }
+                Err(_) => true,
+            };
+            found[i] = Some(searched);
+            if ends {
+                is_over.store(true, Ordering::Relaxed);
+                break;
+            }
+        }
+    });
+    receive.into_iter().for_each(|(i, searched)| found[i] = Some(searched));
+    let found = found.into_iter().map(Option::transpose).collect::<Result<Vec<_>, _>>()?;
     // What was found counts, even if somebody has interrupted, which is not forgotten.
     let interrupted = problem.cancel.is_raised(Reason::Person);
     problem.resume();
@@ -177,7 +219,12 @@ pub(crate) fn search_parts(
 }
 
 /// One search of all groups, made of the best of each.
-fn together(problem: &Problem, parts: &[Part], options: &FitOptions, found: Vec<Searched>) -> Result<Together, Report> {
+fn together(
+    problem: &Problem,
+    parts: &[Part],
+    options: &FitOptions,
+    found: Vec<Option<Searched>>,
+) -> Result<Together, Report> {
     let mut raw = problem.start.clone();
     let mut influence = vec![false; raw.len()];
     let names = problem.raw_names();
@@ -187,7 +234,7 @@ fn together(problem: &Problem, parts: &[Part], options: &FitOptions, found: Vec<
     let mut optima = Optima::default();
     let mut warnings = Report::default();
     let mut optimizer = None;
-    for (part, searched) in parts.iter().zip(&found) {
+    for (part, searched) in parts.iter().zip(&found).filter_map(|(part, searched)| Some((part, searched.as_ref()?))) {
         let Searched { stages, choice, .. } = searched;
         let (stage, member) = chosen(&part.problem, options, choice, stages);
         let own = member.result(&options.budget).map_or_else(|| part.problem.start().to_vec(), |r| r.0.clone());
@@ -214,7 +261,7 @@ fn together(problem: &Problem, parts: &[Part], options: &FitOptions, found: Vec<
     }
     optima.of_search = vec![Some(0)];
     let losses = problem.evaluate(&[problem.start.clone(), raw.clone()], Need::Loss)?;
-    let stopped = match found.len() < parts.len() {
+    let stopped = match found.iter().any(Option::is_none) {
         true => Stop::Interrupted,
         false => stops.iter().copied().find(|s| !s.is_end()).unwrap_or(Stop::Converged),
     };
@@ -227,7 +274,7 @@ fn together(problem: &Problem, parts: &[Part], options: &FitOptions, found: Vec<
     member.last.clone_from(&member.best);
     member.trace = vec![losses[0].loss, losses[1].loss];
     member.stopped = Some(stopped);
-    let first = found.into_iter().next();
+    let first = found.into_iter().flatten().next();
     let choice = first.map_or_else(|| Choice::none(problem), |searched| searched.choice);
     let optimizer = optimizer.unwrap_or_else(|| choice.stages[0].optimizer.clone());
     Ok(Together {

@@ -94,6 +94,33 @@ fn a_fit_of_groups_goes_on_from_any_state() {
 }
 
 #[test]
+fn groups_are_fitted_alike_by_one_thread_and_by_several() {
+    // Decisions of one group may be seen before or after another one is searched: these wait for each other.
+    let kinked = GROUPED.replace("(exp (- (* k t)))", "(if (< (* k t) 30.0) (exp (- (* k t))) (sin t))");
+    for program in [GROUPED, &kinked] {
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| run(&problem(program, 0..12, ProblemOptions::default()), &FitOptions::default()))
+        };
+        let (one, several) = (on(1), on(3));
+        assert_eq!((&one.raw, one.evaluations()), (&several.raw, several.evaluations()));
+        assert_eq!((one.optima, one.optimality), (several.optima, several.optimality));
+    }
+}
+
+#[test]
+fn an_optimum_at_a_bound_is_one_for_all_other_parameters() {
+    // The offsets are above -1.5, where the kind does not let them go.
+    let bounded = GROUPED.replace("(c free 0.0 (per g))", "(c (bounded -5 -1.5) -2.0 (per g))");
+    let found = run(&problem(&bounded, 0..6, ProblemOptions::default()), &FitOptions::default());
+    assert_eq!(found.optimality.outcome, Outcome::AtBound, "{:?}", found.optimality);
+    assert_eq!(found.optimality.test, "newton", "{:?}", found.optimality);
+    assert!(found.optimality.decrement.unwrap() < 1e-8 && found.optimality.curvature.unwrap() > 0.0);
+    let message = found.warnings.to_string();
+    assert!(message.contains("c[g0], c[g1], c[g2], c[g3] and 2 others ended at"), "{message}");
+}
+
+#[test]
 fn errors_are_left_out_where_nobody_wants_them() {
     let options = FitOptions { errors: Errors::None, ..FitOptions::default() };
     for groups in [0..1, 0..3] {
