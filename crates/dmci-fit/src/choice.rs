@@ -130,6 +130,7 @@ impl Choice {
                         let reason = format!("{reason}: thresholds by exact segmentation");
                         let mut choice = choice(vec![Stage { points, ..stage(smooth(), 1) }], &reason);
                         choice.without_derivative = decided;
+                        choice.explores = Some(smooth());
                         return Ok(choice);
                     }
                     // Restarts matter here: a decision makes steps, and steps make many minima.

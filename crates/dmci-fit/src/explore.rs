@@ -6,8 +6,10 @@
 
 use crate::choice::Choice;
 use crate::fit::FitOptions;
+use crate::flat::rank;
 use crate::member::Member;
 use crate::optima::Optima;
+use crate::optimality::held;
 use crate::points::Points;
 use crate::population::Population;
 use crate::problem::Problem;
@@ -21,6 +23,13 @@ use dmci_stats::sobol::sobol;
 /// Operations of lanes that a fit may spend on all of its searches before it stops looking for other optima: about two
 /// seconds on one core.
 pub const SEARCH_WORK: f64 = 2e9;
+
+/// So many times as much may be spent until a fit has made [`FEW_SEARCHES`]: where each costs much, two seconds are too
+/// few to find the lowest optimum of several.
+const MORE_WORK: f64 = 5.0;
+
+/// Searches that a fit makes if [`MORE_WORK`] is enough for them.
+const FEW_SEARCHES: usize = 100;
 
 /// Expected optima that nobody has seen below which a fit stops looking.
 const FEW: f64 = 0.5;
@@ -55,6 +64,8 @@ pub(crate) struct Explorer {
     each: f64,
     /// Work that may be spent.
     most: f64,
+    /// Work that may be spent on the first searches.
+    most_on_few: f64,
 }
 
 impl Explorer {
@@ -63,12 +74,21 @@ impl Explorer {
         let (rows, n) = (problem.training().len() as f64, problem.layout.raws as f64);
         let operations = problem.model.lane_operations() as f64;
         let each = STEP + rows * (GRADIENT * operations + n * n);
-        Explorer { sizes: sizes(problem), each, most: options.search_work.unwrap_or(SEARCH_WORK) }
+        let most = options.search_work.unwrap_or(SEARCH_WORK);
+        let most_on_few = options.search_work.unwrap_or(MORE_WORK * SEARCH_WORK);
+        Explorer { sizes: sizes(problem), each, most, most_on_few }
     }
 
     /// Work that evaluations have cost.
     pub fn work(&self, evaluations: usize) -> f64 {
         self.each * evaluations as f64
+    }
+
+    /// For how many further searches the work is enough if they are like those that were done.
+    fn affordable(&self, spent: f64, done: usize) -> usize {
+        let enough_for = |most: f64| ((most - spent) * done as f64 / spent.max(1.0)) as usize;
+        let of_few = enough_for(self.most_on_few).min(FEW_SEARCHES.saturating_sub(done));
+        enough_for(self.most).max(of_few).min(MOST_STARTS.saturating_sub(done))
     }
 
     /// The next batch of starts, if there is need of one.
@@ -83,15 +103,13 @@ impl Explorer {
         let members: Vec<&Member> = stages.iter().flat_map(|s| &s.members).collect();
         let evaluations: usize = members.iter().map(|m| m.evaluations).sum();
         let optima = Optima::of(problem, &members)?;
-        if optima.unseen() < FEW || optima.is_settled() || is_exact(problem, &members)? {
+        let has_seen_enough = optima.unseen() < FEW || optima.is_settled();
+        if has_seen_enough && !self.is_far_out(problem, options.seed, &members)? || is_exact(problem, &members)? {
             return Ok(None);
         }
         let batch = stages.len() - choice.stages.len().min(stages.len());
         let size = |batch: usize| (FIRST_BATCH << batch.min(8)).min(LARGEST_BATCH);
-        let left = self.most - self.work(evaluations);
-        // As many as the work is enough for if they are like those before.
-        let usual = self.work(evaluations) / members.len().max(1) as f64;
-        let count = size(batch).min((left / usual.max(1.0)) as usize).min(MOST_STARTS.saturating_sub(members.len()));
+        let count = size(batch).min(self.affordable(self.work(evaluations), members.len()));
         if count == 0 {
             return Ok(None);
         }
@@ -108,6 +126,26 @@ impl Explorer {
         let members = starts.into_iter().enumerate();
         let members = members.map(|(i, point)| Member::at(index + i, &point, zero.clone(), options.seed)).collect();
         Ok(Some(Population::of(optimizer, members)))
+    }
+
+    /// Whether the best search ended where numbers cannot be told apart that can be elsewhere: beyond all data a kink is
+    /// a line, and what many starts lead to is no optimum.
+    fn is_far_out(&self, problem: &Problem, seed: u64, members: &[&Member]) -> Result<bool, Report> {
+        let best = members.iter().filter_map(|m| m.best.as_ref()).min_by(|a, b| a.1.total_cmp(&b.1));
+        let n = problem.layout.raws;
+        let Some((point, _)) = best.filter(|_| problem.is_least_squares() && n <= MOST_NUMBERS) else {
+            return Ok(false);
+        };
+        let known = problem.known(point)?;
+        let held = held(problem, point, &known.evaluation.gradient);
+        let numbers: Vec<usize> = (0..n).filter(|k| !held.contains(k)).collect();
+        let here = rank(&known.evaluation, n, &numbers);
+        if here == numbers.len() {
+            return Ok(false);
+        }
+        let points: Vec<Vec<f64>> = (0..COMPARED).map(|i| self.draw(problem, i, seed)).collect();
+        let found = problem.evaluate(&points, Need::Jacobian)?;
+        Ok(found.iter().filter(|f| f.is_finite()).any(|f| rank(f, n, &numbers) > here))
     }
 
     /// Starts among four times as many points: the lowest half, and as many as they come.
@@ -199,7 +237,7 @@ impl Problem {
             Err(report) if report.diagnostics.iter().all(|d| d.code == ErrorCode::E0805) => report,
             checked => return checked,
         };
-        let explorer = Explorer { sizes: sizes(self), each: 0.0, most: 0.0 };
+        let explorer = Explorer { sizes: sizes(self), each: 0.0, most: 0.0, most_on_few: 0.0 };
         // Whatever the seed of a fit is, so that all fits of a problem start at the same point.
         let points: Vec<Vec<f64>> = (0..TRIES).map(|i| explorer.draw(self, i, 0)).collect();
         let losses = self.evaluate(&points, Need::Gradient)?;
@@ -261,6 +299,12 @@ impl Optima {
     }
 }
 
+/// Above this many numbers nobody looks whether they can be told apart.
+const MOST_NUMBERS: usize = 100;
+
+/// Points that the end of the best search is compared with.
+const COMPARED: usize = 32;
+
 /// Whether nothing is left over but rounding, so that there is no better optimum.
 fn is_exact(problem: &Problem, members: &[&Member]) -> Result<bool, Report> {
     let best = members.iter().filter_map(|m| m.best.as_ref()).min_by(|a, b| a.1.total_cmp(&b.1));
@@ -276,5 +320,24 @@ impl Choice {
     /// The optimiser of a stage, those of further starts included.
     pub(crate) fn optimizer_of(&self, stage: usize) -> Option<Optimizer> {
         self.stages.get(stage).map(|s| s.optimizer.clone()).or_else(|| self.explores.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn searches_that_cost_much_get_more_work() {
+        let of = |most: f64, most_on_few: f64| Explorer { sizes: Vec::new(), each: 1.0, most, most_on_few };
+        // A cheap search: the work is enough for more than the few, and there is no more.
+        assert_eq!(of(1000.0, 5000.0).affordable(200.0, 200), 800);
+        assert_eq!(of(1000.0, 5000.0).affordable(1000.0, 200), 0);
+        // A costly one: as many as the few, if five times as much is enough for them.
+        assert_eq!(of(1000.0, 5000.0).affordable(100.0, 5), 95);
+        assert_eq!(of(1000.0, 5000.0).affordable(1000.0, 5), 20);
+        assert_eq!(of(1000.0, 5000.0).affordable(6000.0, 5), 0);
+        // Whoever says how much gets that.
+        assert_eq!(of(1000.0, 1000.0).affordable(1000.0, 5), 0);
     }
 }

@@ -301,6 +301,19 @@ pub(crate) fn search(
 fn further(plan: &mut Plan<'_>, stages: &[Population]) -> Result<Option<Population>, Report> {
     let Plan { problem, options, choice, .. } = *plan;
     let Some(optimizer) = choice.explores.clone().filter(|_| left(options, stages) > 0) else { return Ok(None) };
+    let index = stages.iter().map(|s| s.members.len()).sum();
+    let from = |point: Vec<f64>| {
+        let zero = vec![0.0; point.len()];
+        Population::of(optimizer.clone(), vec![Member::at(index, &point, zero, options.seed)])
+    };
+    if !choice.without_derivative.is_empty() {
+        // Thresholds and all other numbers move in turns.
+        let best = stages.iter().filter_map(Population::best).min_by(|a, b| a.loss().total_cmp(&b.loss()));
+        let Some((point, loss)) = best.and_then(|m| m.best.as_ref()).filter(|_| stages.len() <= MOST_TURNS) else {
+            return Ok(None);
+        };
+        return Ok(problem.moved_from(point, *loss, &choice.without_derivative)?.map(from));
+    }
     if let Some(population) = Explorer::new(problem, options).next(problem, options, choice, stages)? {
         return Ok(Some(population));
     }
@@ -312,14 +325,14 @@ fn further(plan: &mut Plan<'_>, stages: &[Population]) -> Result<Option<Populati
     let better = examined.better.clone();
     plan.examined = Some((best, examined));
     let escapes = stages.iter().skip(1).filter(|s| s.members.len() == 1).count();
-    let Some(better) = better.filter(|_| escapes < MOST_ESCAPES) else { return Ok(None) };
-    let index = stages.iter().map(|s| s.members.len()).sum();
-    let member = Member::at(index, &better, vec![0.0; better.len()], options.seed);
-    Ok(Some(Population::of(optimizer, vec![member])))
+    Ok(better.filter(|_| escapes < MOST_ESCAPES).map(from))
 }
 
 /// Points that must be left for the last steps of a search.
 const STEPS_AT_THE_END: usize = 4;
+
+/// How often thresholds are moved once all other numbers have been searched.
+const MOST_TURNS: usize = 20;
 
 /// How often a search goes on from a lower point near to where it ended.
 const MOST_ESCAPES: usize = 5;

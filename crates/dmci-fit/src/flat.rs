@@ -144,6 +144,22 @@ fn on_floor(problem: &Problem, raw: &[f64], here: &Spectrum) -> Result<Option<Sp
     Ok(bends(problem, &point)?.and_then(|matrix| Spectrum::of(&matrix, raw.len())))
 }
 
+/// Columns of the Jacobian, each of length 1.
+fn even(found: &Evaluation, n: usize, numbers: &[usize], lengths: &[f64]) -> Vec<f64> {
+    found.jacobian.chunks(n).flat_map(|row| numbers.iter().map(|&j| row[j] / lengths[j])).collect()
+}
+
+/// How many of some numbers change residuals, each in another way than the others together.
+pub(crate) fn rank(found: &Evaluation, n: usize, numbers: &[usize]) -> usize {
+    let lengths = column_lengths(&found.jacobian, n);
+    let used: Vec<usize> = numbers.iter().copied().filter(|&j| lengths[j] > 0.0).collect();
+    if used.is_empty() {
+        return 0;
+    }
+    let even = even(found, n, &used, &lengths);
+    Factored::new(&even, &found.residuals, used.len(), &mut Vec::new()).rank_above(DEPENDENT)
+}
+
 /// A combination of numbers that does not change any residual, numbers without any influence left aside; none if there
 /// is no such combination, or if there are too many numbers to look for one.
 pub(crate) fn of_residuals(problem: &Problem, raw: &[f64], found: &Evaluation) -> Option<Direction> {
@@ -154,10 +170,10 @@ pub(crate) fn of_residuals(problem: &Problem, raw: &[f64], found: &Evaluation) -
     let lengths = column_lengths(&found.jacobian, n);
     let used: Vec<usize> = (0..n).filter(|&j| lengths[j] > 0.0).collect();
     let m = used.len();
-    let even: Vec<f64> = found.jacobian.chunks(n).flat_map(|row| used.iter().map(|&j| row[j] / lengths[j])).collect();
-    if m == 0 || Factored::new(&even, &found.residuals, m, &mut Vec::new()).rank_above(DEPENDENT) == m {
+    if m == 0 || rank(found, n, &used) == m {
         return None;
     }
+    let even = even(found, n, &used, &lengths);
     let mut products = vec![0.0; m * m];
     for row in even.chunks(m) {
         for (i, x) in row.iter().enumerate().filter(|(_, x)| **x != 0.0) {

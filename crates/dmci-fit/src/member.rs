@@ -100,6 +100,12 @@ impl Member {
         if budget.last { self.last.as_ref() } else { self.best.as_ref() }
     }
 
+    /// Whether it would come below a loss if it fell as much once more as in the second half of its rounds.
+    pub(crate) fn could_reach(&self, loss: f64) -> bool {
+        let (half, now) = (self.trace.get(self.trace.len() / 2), self.trace.last());
+        half.zip(now).is_none_or(|(half, now)| 2.0 * now - half < loss)
+    }
+
     /// How far a step leads.
     pub fn rate(&self) -> f64 {
         match &self.phase {
@@ -196,5 +202,18 @@ fn keep(place: &mut Option<(Vec<f64>, f64)>, point: &[f64], loss: f64) {
             kept.1 = loss;
         }
         None => *place = Some((point.to_vec(), loss)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_still_falls_could_become_better() {
+        let with = |trace: Vec<f64>| Member { trace, ..Member::at(0, &[], Vec::new(), 0) };
+        assert!(with(vec![9.0, 8.0, 7.0, 6.0, 5.0, 4.0]).could_reach(2.5));
+        assert!(!with(vec![9.0, 4.1, 4.0, 4.0, 4.0, 4.0]).could_reach(2.5));
+        assert!(with(vec![f64::INFINITY, f64::INFINITY, f64::INFINITY, 4.0]).could_reach(2.5));
     }
 }

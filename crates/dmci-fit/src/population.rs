@@ -70,13 +70,13 @@ impl Population {
             .for_each(|m| m.stopped = Some(Stop::Interrupted));
     }
 
-    /// Ends restarts that run far longer than the best one took to converge.
+    /// Ends restarts that run far longer than the best one took to converge, unless they fall so fast that they could
+    /// still become better than it is.
     pub fn end_race(&mut self) {
         let Some(best) = self.best().filter(|m| m.stopped == Some(Stop::Converged)) else { return };
-        let longest = 2 * best.epochs + 20;
-        if self.members.iter().map(|m| m.epochs).max() > Some(longest) {
-            self.stop(Stop::Overtaken);
-        }
+        let (longest, loss) = (2 * best.epochs + 20, best.loss());
+        let is_behind = |m: &&mut Member| m.stopped.is_none() && m.epochs > longest && !m.could_reach(loss);
+        self.members.iter_mut().filter(is_behind).for_each(|m| m.stopped = Some(Stop::Overtaken));
     }
 
     /// One round of questions and answers for everybody who has not stopped. `see` sees every answer.

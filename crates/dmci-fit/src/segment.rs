@@ -1,6 +1,7 @@
 //! Where thresholds start: exact segmentation of the target over the input that they are compared with, by dynamic
 //! programming over sorted values; then each threshold is moved through all places between its neighbours.
 
+use crate::optimality::TOLERANCE;
 use crate::points::Points;
 use crate::problem::Problem;
 use crate::search::Need;
@@ -15,6 +16,9 @@ const MOST_PLACES: usize = 400;
 /// Most passes over all thresholds.
 const PASSES: usize = 6;
 
+/// Places at which a single threshold starts.
+const FEW_PLACES: usize = 16;
+
 /// What a segment is compared with.
 #[derive(Clone, Copy, PartialEq)]
 enum Shape {
@@ -23,12 +27,10 @@ enum Shape {
 }
 
 impl Problem {
-    /// Points whose thresholds are those of the best segmentations, refined; none if the numbers without a derivative
+    /// The thresholds among raw numbers, and the places where they could be; none if the numbers without a derivative
     /// are not all thresholds of one input.
-    pub(crate) fn segmented_starts(&self, decided: &[String]) -> Result<Vec<Vec<f64>>, Report> {
-        let Some(structure) = self.structure().filter(|_| self.targets.len() == 1 && self.layout.groups == 1) else {
-            return Ok(Vec::new());
-        };
+    fn thresholds(&self, decided: &[String]) -> Option<Thresholds> {
+        let structure = self.structure().filter(|_| self.targets.len() == 1 && self.layout.groups == 1)?;
         let thresholds: Vec<(usize, String)> = structure.thresholds().into_iter().collect();
         let names = self.raw_names();
         let raw_of = |number: usize| (0..self.layout.raws).find(|&k| self.number_of_raw(k) == Some(number));
@@ -37,32 +39,56 @@ impl Problem {
         let all = decided.iter().all(|name| raws.iter().any(|&k| names[k] == *name));
         let rows = self.training();
         if raws.is_empty() || !same_input || !all || rows.len() > MOST_ROWS {
-            return Ok(Vec::new());
+            return None;
         }
         let column = self.inputs.iter().position(|name| *name == thresholds[0].1).and_then(|i| rows.columns.get(i));
-        let Some(Column::Reals(x)) = column else { return Ok(Vec::new()) };
+        let Some(Column::Reals(x)) = column else { return None };
         let mut order: Vec<usize> =
             (0..x.len()).filter(|&r| rows.target[r].is_finite() && rows.weight[r] > 0.0).collect();
         order.sort_by(|&a, &b| x[a].total_cmp(&x[b]));
-        let xs: Vec<f64> = order.iter().map(|&r| x[r]).collect();
-        let ys: Vec<f64> = order.iter().map(|&r| rows.target[r]).collect();
-        let ws: Vec<f64> = order.iter().map(|&r| rows.weight[r] * self.loss.square_factor(rows.sigma[r])).collect();
         // In the order in which the program's own starts have them.
         let start = self.start();
         raws.sort_by(|&a, &b| start[a].total_cmp(&start[b]).then(a.cmp(&b)));
+        let xs: Vec<f64> = order.iter().map(|&r| x[r]).collect();
         let mut places: Vec<f64> = xs.windows(2).filter(|w| w[0] < w[1]).map(|w| w[0] + 0.5 * (w[1] - w[0])).collect();
         places.dedup();
-        let mut points = Vec::new();
-        for shape in [Shape::Constant, Shape::Line] {
-            let Some(cuts) = segmented(&xs, &ys, &ws, raws.len(), shape) else { continue };
-            let mut point = start.to_vec();
-            for (&k, &cut) in raws.iter().zip(&cuts) {
+        Some(Thresholds { raws, places, order, xs })
+    }
+
+    /// Points whose thresholds are those of the best segmentations, refined, and others with one threshold here and
+    /// there; none if the numbers without a derivative are not all thresholds of one input.
+    pub(crate) fn segmented_starts(&self, decided: &[String]) -> Result<Vec<Vec<f64>>, Report> {
+        let Some(thresholds) = self.thresholds(decided) else { return Ok(Vec::new()) };
+        let Thresholds { raws, places, order, xs } = &thresholds;
+        let rows = self.training();
+        let ys: Vec<f64> = order.iter().map(|&r| rows.target[r]).collect();
+        let ws: Vec<f64> = order.iter().map(|&r| rows.weight[r] * self.loss.square_factor(rows.sigma[r])).collect();
+        let at = |cuts: &[f64]| {
+            let mut point = self.start().to_vec();
+            for (&k, &cut) in raws.iter().zip(cuts) {
                 let block = self.layout.blocks.iter().rev().find(|b| b.raw <= k);
                 point[k] = block.and_then(|b| b.transform.raw(cut)).unwrap_or(point[k]);
             }
-            points.push(self.moved_thresholds(point, &raws, &places)?);
+            point
+        };
+        let mut points = Vec::new();
+        for shape in [Shape::Constant, Shape::Line] {
+            let Some(cuts) = segmented(xs, &ys, &ws, raws.len(), shape) else { continue };
+            points.push(self.moved_thresholds(at(&cuts), raws, places)?.0);
+        }
+        if raws.len() == 1 {
+            // What lies on either side need be neither a level nor a line.
+            let few = places.len().min(FEW_PLACES);
+            points.extend((0..few).map(|i| at(&[places[(2 * i + 1) * places.len() / (2 * few)]])));
         }
         Ok(points)
+    }
+
+    /// A point with a loss below that of another one, with thresholds moved; none if no place is better.
+    pub(crate) fn moved_from(&self, point: &[f64], loss: f64, decided: &[String]) -> Result<Option<Vec<f64>>, Report> {
+        let Some(thresholds) = self.thresholds(decided) else { return Ok(None) };
+        let (moved, lower) = self.moved_thresholds(point.to_vec(), &thresholds.raws, &thresholds.places)?;
+        Ok((lower < loss - TOLERANCE * loss.abs()).then_some(moved))
     }
 
     /// The losses of points whose linear numbers are solved for, with these points.
@@ -74,7 +100,7 @@ impl Problem {
     }
 
     /// Moves each threshold to the best of all places, again and again until none moves.
-    fn moved_thresholds(&self, point: Vec<f64>, raws: &[usize], places: &[f64]) -> Result<Vec<f64>, Report> {
+    fn moved_thresholds(&self, point: Vec<f64>, raws: &[usize], places: &[f64]) -> Result<(Vec<f64>, f64), Report> {
         let (losses, mut solved) = self.solved_losses(&[point])?;
         let (mut best, mut point) = (losses[0], solved.remove(0));
         for _ in 0..PASSES {
@@ -104,8 +130,19 @@ impl Problem {
                 break;
             }
         }
-        Ok(point)
+        Ok((point, best))
     }
+}
+
+/// Raw numbers that are compared with an input.
+struct Thresholds {
+    raws: Vec<usize>,
+    /// Between neighbouring values of the input.
+    places: Vec<f64>,
+    /// Rows that count, by the input.
+    order: Vec<usize>,
+    /// The input of these rows.
+    xs: Vec<f64>,
 }
 
 /// Sums over the first rows, from which the error of any segment follows.
