@@ -4,7 +4,7 @@ integrator (RODAS3, L-stable, of order 3), an objective that is the negative log
     petab.py DMCI SHARED [--only NAME] [--starts 10] [--seconds 60] [--set OPTION] [--show]
 
 A start is reached if the negative log-likelihood is at most 0.1 above that of the published parameters, by the same
-integrator. The first line of each problem compares the two integrators there: the published value is from AMICI."""
+integrator, within 60 s of processor time. The first line of each problem compares the two integrators there: the published value is from AMICI."""
 
 import argparse
 import csv
@@ -13,9 +13,9 @@ import math
 import os
 import random
 import re
+import resource
 import subprocess
 import tempfile
-import time
 
 STEPS = {"boehm": 8, "borghans": 6, "bruno": 8, "rahman": 6}
 CLOSE = 0.1
@@ -217,6 +217,12 @@ INTEGRATOR = """(define (step state h)
 (define (advance state h k) (if (= k 0) state (advance (step state h) h (- k 1))))"""
 
 
+def used():
+    """Processor seconds of all commands so far."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def fit(dmci, problem, starts, folder, options, seconds):
     program, table = f"{folder}/model.scm", f"{folder}/table.csv"
     with open(program, "w") as file:
@@ -224,10 +230,11 @@ def fit(dmci, problem, starts, folder, options, seconds):
     with open(table, "w") as file:
         file.write(problem.table())
     command = [dmci, "fit", program, "--data", table, "--objective", "--group", "condition", "--json", "--errors", "none"]
-    began = time.perf_counter()
-    limit = ["--time-limit", str(seconds)]
-    done = subprocess.run([*command, *limit, *options], capture_output=True, text=True, timeout=3 * seconds + 60)
-    took = time.perf_counter() - began
+    # On a busy machine the clock says little: seconds are those of the processors, and the limit on the clock is far away.
+    began = used()
+    limit = ["--time-limit", str(5 * seconds)]
+    done = subprocess.run([*command, *limit, *options], capture_output=True, text=True, timeout=6 * seconds + 60)
+    took = used() - began
     try:
         return json.loads(done.stdout), took
     except ValueError:
@@ -265,7 +272,7 @@ def main():
                     print(f"  x start {k + 1}: {report}, {took:.1f} s", flush=True)
                     continue
                 loss = report["loss"]["value"]
-                good = isinstance(loss, float) and loss <= min(known, problem.known) + CLOSE
+                good = isinstance(loss, float) and loss <= min(known, problem.known) + CLOSE and took <= given.seconds
                 reached += good
                 starts = len(report["restarts"])
                 print(f"  {' ' if good else 'x'} start {k + 1}: {loss} {report.get('status') or report['stopped']}, {starts} searches, {took:.1f} s", flush=True)
