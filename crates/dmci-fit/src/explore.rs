@@ -14,7 +14,7 @@ use crate::points::Points;
 use crate::population::Population;
 use crate::problem::Problem;
 use crate::search::{Need, Optimizer};
-use crate::starts::offset;
+use crate::starts::{offset, spread};
 use dmci::{Column, Diagnostic, ErrorCode, ParameterKind, Report};
 use dmci_ops::real::{log10, pow};
 use dmci_plot::digits;
@@ -136,13 +136,14 @@ impl Explorer {
         let Some((point, _)) = best.filter(|_| problem.is_least_squares() && n <= MOST_NUMBERS) else {
             return Ok(false);
         };
-        let known = problem.known(point)?;
-        let held = held(problem, point, &known.evaluation.gradient);
+        // On either side, in case that a search ended right at a kink.
+        let spread = spread(point);
+        let aside = |by: f64| point.iter().zip(&spread).map(|(x, s)| x + by * s).collect::<Vec<f64>>();
+        let found = problem.evaluate(&[aside(ASIDE), aside(-ASIDE)], Need::Jacobian)?;
+        let held = held(problem, point, &found[0].gradient);
         let numbers: Vec<usize> = (0..n).filter(|k| !held.contains(k)).collect();
-        let here = rank(&known.evaluation, n, &numbers);
-        if here == numbers.len() {
-            return Ok(false);
-        }
+        let ranks = found.iter().filter(|f| f.is_finite()).map(|f| rank(f, n, &numbers));
+        let Some(here) = ranks.min().filter(|rank| *rank < numbers.len()) else { return Ok(false) };
         let points: Vec<Vec<f64>> = (0..COMPARED).map(|i| self.draw(problem, i, seed)).collect();
         let found = problem.evaluate(&points, Need::Jacobian)?;
         Ok(found.iter().filter(|f| f.is_finite()).any(|f| rank(f, n, &numbers) > here))
@@ -301,6 +302,9 @@ impl Optima {
 
 /// Above this many numbers nobody looks whether they can be told apart.
 const MOST_NUMBERS: usize = 100;
+
+/// How far beside the end of a search it is looked at, as a share of how far starts spread.
+const ASIDE: f64 = 1e-4;
 
 /// Points that the end of the best search is compared with.
 const COMPARED: usize = 32;
