@@ -103,6 +103,7 @@ if [ $long = yes ]; then
   section "conformance on Guile and MIT Scheme" scripts/conformance-peers.sh
   section "linear algebra beside faer" cargo test --release --manifest-path oracles/faer/Cargo.toml
   section "values and derivatives beside JAX" bench/jax/compare.sh
+  section "the Kalman likelihood beside dynamax" scripts/dynamax.sh
   section "benchmarks" bench/language.sh
 fi
 
