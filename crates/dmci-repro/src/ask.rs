@@ -1,5 +1,6 @@
 //! Questions of experiments to a language model. Whoever runs an experiment answers them: from a record, or by asking.
 
+use dmci::{Diagnostic, Report};
 use serde::{Deserialize, Serialize};
 
 /// Who says something in a conversation.
@@ -139,6 +140,104 @@ impl Asked {
             self.same_prompt
         )
     }
+}
+
+/// Why a program of an answer is not right, as its author is told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault<S> {
+    /// Where it failed.
+    pub stage: S,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// What the first diagnostic of a report says.
+pub fn first_of(report: &Report) -> String {
+    report.diagnostics.first().map_or_else(|| "it failed".into(), words_of)
+}
+
+/// What a diagnostic says and what to do about it.
+pub fn words_of(d: &Diagnostic) -> String {
+    let help = d.help.as_ref().map(|h| format!("; {h}")).unwrap_or_default();
+    format!("{}: {}{help}", d.code, d.message)
+}
+
+/// A program of an answer, mended if need be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mended<S> {
+    /// Its last text.
+    pub program: String,
+    /// The stage at first.
+    pub first: S,
+    /// The stage after repairs.
+    pub last: S,
+    /// What was wrong at first, if anything.
+    pub message: String,
+}
+
+/// Questions about mistakes after an answer.
+pub const REPAIRS: usize = 3;
+
+/// The stages of a check: that of a text that is missing, and that of one that is right.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends<S> {
+    /// No program was found.
+    pub missing: S,
+    /// It passed.
+    pub right: S,
+}
+
+/// The programs of an answer, each checked, and mended up to three times.
+pub fn mended<S: Copy + PartialEq>(
+    mut question: Question,
+    count: usize,
+    ask: Ask<'_>,
+    ends: Ends<S>,
+    check: &dyn Fn(&str) -> Result<(), Fault<S>>,
+) -> (Vec<Mended<S>>, Asked, Option<String>) {
+    let judged = |program: Option<&String>| {
+        let found = match program {
+            None => Err(Fault { stage: ends.missing, message: "no program was found".into() }),
+            Some(text) => check(text),
+        };
+        let (stage, message) = found.map_or_else(|f| (f.stage, f.message), |()| (ends.right, String::new()));
+        Mended { program: program.cloned().unwrap_or_default(), first: stage, last: stage, message }
+    };
+    let mut asked = Asked::default();
+    let id = question.id.clone();
+    let reply = match ask(&question) {
+        Ok(reply) => reply,
+        Err(why) => return (Vec::new(), asked, Some(why)),
+    };
+    asked.add(&reply, false);
+    let mut list: Vec<Mended<S>> = (0..count).map(|at| judged(reply.programs.get(at))).collect();
+    let mut text = reply.text;
+    for attempt in 1..=REPAIRS {
+        let faulty: Vec<usize> = (0..list.len()).filter(|&i| list[i].last != ends.right).collect();
+        if faulty.is_empty() {
+            break;
+        }
+        let faults: Vec<String> = faulty.iter().map(|&i| format!("- program {}: {}", i + 1, list[i].message)).collect();
+        let words = format!(
+            "These programs of your answer are not right yet. For each, in this order, write the whole program again in a \
+             ```scheme block:\n\n{}\n",
+            faults.join("\n")
+        );
+        question.id = format!("{id}/repair {attempt}");
+        question.messages.push((Speaker::Model, text));
+        question.messages.push((Speaker::User, words));
+        let Ok(reply) = ask(&question) else { break };
+        asked.add(&reply, true);
+        for (&i, program) in faulty.iter().zip(&reply.programs) {
+            let again = judged(Some(program));
+            let (first, message) = (list[i].first, list[i].message.clone());
+            // What was wrong at first stays in the record; a repair is told what is wrong now.
+            let message = if again.last == ends.right { message } else { again.message.clone() };
+            list[i] = Mended { first, message, ..again };
+        }
+        text = reply.text;
+    }
+    (list, asked, None)
 }
 
 fn insert(list: &mut Vec<String>, item: Option<&str>) {

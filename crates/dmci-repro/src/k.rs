@@ -1,10 +1,16 @@
 //! Experiment K: forecasts of influenza-like illness by programs, and whether the fitness of a search can be trusted.
 
 pub mod baselines;
+pub mod calibrate;
+pub mod contract;
 pub mod data;
+pub mod grammar;
 pub mod score;
 mod show;
+mod show_zoo;
 pub mod units;
+pub mod written;
+pub mod zoo;
 
 use crate::{Host, Settings};
 use baselines::{Baselines, NAMES};
@@ -13,6 +19,7 @@ use dmci::Report;
 use score::{Score, Spread, score};
 use serde::{Deserialize, Serialize};
 use units::Units;
+use zoo::Zoo;
 
 /// A method on a grid of origins and horizons, calibrated on the training seasons.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +49,9 @@ pub struct K {
     /// Seasons that are left out in turn.
     #[serde(default)]
     pub units: Units,
+    /// Epidemic programs.
+    #[serde(default)]
+    pub zoo: Zoo,
 }
 
 impl K {
@@ -50,7 +60,8 @@ impl K {
         let Some(text) = host.shared_text(PATH) else { return Ok(K::default()) };
         let data = Seasons::read(&text)?;
         let units = units::run(&data, settings.quick)?;
-        Ok(K { baselines: all_baselines(&data), data: data.hash, quick: settings.quick, units })
+        let zoo = zoo::run(settings, host, &data, &units)?;
+        Ok(K { baselines: all_baselines(&data), data: data.hash, quick: settings.quick, units, zoo })
     }
 
     /// The scores of a method on a grid.

@@ -22,6 +22,7 @@ pub mod lim;
 pub mod m;
 pub mod numbers;
 pub mod predict;
+pub mod raws;
 pub mod record;
 pub mod schema;
 pub mod searches;

@@ -6,10 +6,9 @@ mod check;
 mod show;
 mod tasks;
 
-use crate::ask::{Ask, Asked, Question, Speaker};
+use crate::ask::{Ask, Asked, Ends, Mended, Question, Speaker, mended};
 use crate::j::recovery::Recovery;
 use crate::{Experiment, Host, Settings};
-use check::Fault;
 use dmci::Report;
 use dmci_driver::request::wrong;
 use serde::{Deserialize, Serialize};
@@ -64,9 +63,6 @@ pub struct W {
     pub unanswered: Vec<String>,
 }
 
-/// Questions about mistakes after an answer.
-const REPAIRS: usize = 3;
-
 impl W {
     /// Runs it.
     pub fn run(settings: &Settings, host: &Host) -> Result<W, Report> {
@@ -94,65 +90,25 @@ impl W {
 
 /// The programs of an answer, each judged, and mended up to three times.
 fn written(task: &Task, ask: Ask<'_>) -> (Vec<Written>, Asked, Option<String>) {
-    let mut asked = Asked::default();
-    let id = format!("{}/{}", task.set, task.name);
-    let mut question = Question {
-        id: id.clone(),
+    let question = Question {
+        id: format!("{}/{}", task.set, task.name),
         prompt_version: tasks::VERSION.into(),
         messages: vec![(Speaker::System, tasks::SYSTEM.into()), (Speaker::User, task.words.clone())],
         inputs: task.inputs.clone(),
         parents: Vec::new(),
     };
-    let reply = match ask(&question) {
-        Ok(reply) => reply,
-        Err(why) => return (Vec::new(), asked, Some(why)),
-    };
-    asked.add(&reply, false);
-    let mut list: Vec<Written> = (0..task.count).map(|at| judged(task, reply.programs.get(at).cloned())).collect();
-    let mut text = reply.text;
-    for attempt in 1..=REPAIRS {
-        let faulty: Vec<usize> = (0..list.len()).filter(|&i| list[i].last != Stage::Right).collect();
-        if faulty.is_empty() {
-            break;
-        }
-        let faults: Vec<String> = faulty.iter().map(|&i| format!("- program {}: {}", i + 1, list[i].message)).collect();
-        let words = format!(
-            "These programs of your answer are not right yet. For each, in this order, write the whole program again in a \
-             ```scheme block:\n\n{}\n",
-            faults.join("\n")
-        );
-        question.id = format!("{id}/repair {attempt}");
-        question.messages.push((Speaker::Model, text));
-        question.messages.push((Speaker::User, words));
-        let Ok(reply) = ask(&question) else { break };
-        asked.add(&reply, true);
-        for (&i, program) in faulty.iter().zip(&reply.programs) {
-            let again = judged(task, Some(program.clone()));
-            let (first, message) = (list[i].first, list[i].message.clone());
-            // What was wrong at first stays in the record; a repair is told what is wrong now.
-            let message = if again.last == Stage::Right { message } else { again.message.clone() };
-            list[i] = Written { first, message, ..again };
-        }
-        text = reply.text;
-    }
-    (list, asked, None)
-}
-
-fn judged(task: &Task, program: Option<String>) -> Written {
-    let found = match &program {
-        None => Err(Fault { stage: Stage::Answer, message: "no program was found".into() }),
-        Some(text) => check::check(task, text),
-    };
-    let (stage, message) = found.map_or_else(|f| (f.stage, f.message), |()| (Stage::Right, String::new()));
-    Written {
+    let ends = Ends { missing: Stage::Answer, right: Stage::Right };
+    let (list, asked, why) = mended(question, task.count, ask, ends, &|text| check::check(task, text));
+    let one = |Mended { program, first, last, message }: Mended<Stage>| Written {
         set: task.set.into(),
         name: task.name.clone(),
-        program: program.unwrap_or_default(),
-        first: stage,
-        last: stage,
+        program,
+        first,
+        last,
         message,
         recovery: None,
-    }
+    };
+    (list.into_iter().map(one).collect(), asked, why)
 }
 
 impl Experiment for W {

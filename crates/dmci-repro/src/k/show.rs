@@ -1,7 +1,10 @@
 //! The tables, claims and figures of experiment K.
 
 use super::data::{EVERY, LONG, SHORT};
+use super::grammar::COMPARTMENTS;
 use super::units::{Against, CANDIDATES, CHOSEN};
+use super::written::{SYSTEM, all_words};
+use super::zoo::REFERENCES;
 use super::{Forecasts, K};
 use crate::Experiment;
 use crate::numbers::mean;
@@ -23,14 +26,20 @@ const KNOWN: [(&str, &str, f64, f64); 8] = [
 /// How far a baseline may be from what is known.
 const NEAR: f64 = 0.0003;
 
-const MISSING: &str = "the data were not found: set DMCI_SHARED to their folder";
+pub const MISSING: &str = "the data were not found: set DMCI_SHARED to their folder";
+
+/// A method beside a baseline, in words.
+pub fn found(a: &Against) -> String {
+    let [low, high] = a.interval;
+    format!("{}: {:+.5} [{:+.5}, {:+.5}], p = {:.4}", a.baseline, a.difference.0, low.0, high.0, a.p.0)
+}
 
 /// An error of forecasts, as a share.
-fn share(x: f64) -> String {
+pub fn share(x: f64) -> String {
     if x.is_finite() { format!("{x:.5}") } else { "n/a".into() }
 }
 
-fn percent(x: f64) -> String {
+pub fn percent(x: f64) -> String {
     format!("{:.0}%", 100.0 * x)
 }
 
@@ -114,44 +123,30 @@ impl K {
     }
 
     fn against_table(&self) -> Table {
-        let columns =
-            ["baseline", "seasons in which the program is better", "difference of RMSE", "interval of 90%", "p"];
         let title = "K. The chosen program beside the baselines, with the season as the unit";
-        let mut table = Table::new("k-against", title, &columns);
-        for a in &self.units.against {
-            table.row([
-                a.baseline.clone(),
-                format!("{} of {}", a.better, self.units.left_out.iter().filter(|l| l.method == CHOSEN).count()),
-                format!("{:+.5}", a.difference.0),
-                format!("[{:+.5}, {:+.5}]", a.interval[0].0, a.interval[1].0),
-                format!("{:.4}", a.p.0),
-            ]);
-        }
-        table.note("p: the share of all ways to give signs to the seasons' differences whose mean is as far from 0, two-sided.");
-        table
+        let seasons = self.units.left_out.iter().filter(|l| l.method == CHOSEN).count();
+        against_table("k-against", title, &self.units.against, seasons)
     }
 
     /// The baseline with the smallest mean RMSE over the seasons that were left out.
-    fn best_baseline(&self) -> Option<&Against> {
+    pub fn best_baseline(&self) -> Option<&Against> {
         let error = |name: &str| mean(self.units.left_out.iter().filter(|l| l.method == name).map(|l| l.score.rmse.0));
         self.units.against.iter().min_by(|a, b| error(&a.baseline).total_cmp(&error(&b.baseline)))
     }
 
+    /// A claim that only a whole run can decide.
+    pub fn claim(&self, text: &str, decide: &dyn Fn() -> Option<(bool, String)>) -> Claim {
+        if self.data.is_empty() {
+            return Claim::not_run(text, MISSING);
+        }
+        if self.quick {
+            return Claim::not_run(text, "a quick run cannot tell");
+        }
+        decide().map_or_else(|| Claim::not_run(text, "not measured"), |(holds, found)| Claim::new(text, holds, found))
+    }
+
     fn unit_claims(&self) -> Vec<Claim> {
-        let claim = |text: &str, decide: &dyn Fn() -> Option<(bool, String)>| {
-            if self.data.is_empty() {
-                return Claim::not_run(text, MISSING);
-            }
-            if self.quick {
-                return Claim::not_run(text, "a quick run cannot tell");
-            }
-            decide()
-                .map_or_else(|| Claim::not_run(text, "not measured"), |(holds, found)| Claim::new(text, holds, found))
-        };
-        let found = |a: &Against| {
-            let [low, high] = a.interval;
-            format!("{}: {:+.5} [{:+.5}, {:+.5}], p = {:.4}", a.baseline, a.difference.0, low.0, high.0, a.p.0)
-        };
+        let claim = |text: &str, decide: &dyn Fn() -> Option<(bool, String)>| self.claim(text, decide);
         let sealed = |method: &str| Some(self.units.sealed.iter().find(|l| l.method == method)?.score.rmse.0);
         vec![
             claim("the chosen program is significantly better than the best baseline over seasons (p < .05)", &|| {
@@ -179,9 +174,29 @@ impl K {
     }
 }
 
+/// A method beside the baselines.
+pub fn against_table(id: &str, title: &str, against: &[Against], seasons: usize) -> Table {
+    let columns = ["baseline", "seasons in which the program is better", "difference of RMSE", "interval of 90%", "p"];
+    let mut table = Table::new(id, title, &columns);
+    for a in against {
+        table.row([
+            a.baseline.clone(),
+            format!("{} of {seasons}", a.better),
+            format!("{:+.5}", a.difference.0),
+            format!("[{:+.5}, {:+.5}]", a.interval[0].0, a.interval[1].0),
+            format!("{:.4}", a.p.0),
+        ]);
+    }
+    table.note(
+        "p: the share of all ways to give signs to the seasons' differences whose mean is as far from 0, two-sided.",
+    );
+    table
+}
+
 impl Experiment for K {
     fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.baseline_table(), self.unit_table(), self.against_table(), self.chosen_table()];
+        tables.extend(self.zoo_tables());
         if self.data.is_empty() {
             tables.iter_mut().for_each(|table| table.note(MISSING));
         }
@@ -191,6 +206,7 @@ impl Experiment for K {
     fn claims(&self) -> Vec<Claim> {
         let mut claims = self.baseline_claims();
         claims.extend(self.unit_claims());
+        claims.extend(self.zoo_claims());
         claims
     }
 
@@ -202,10 +218,16 @@ impl Experiment for K {
         };
         let names = self.units.against.iter().map(|a| a.baseline.as_str());
         figure.lines.extend(names.chain([CHOSEN]).map(|name| Line::new(name, of(name)).marks()));
-        vec![figure]
+        vec![figure, self.fidelity_figure()]
     }
 
     fn hashes() -> Vec<(String, String)> {
-        CANDIDATES.iter().map(|(name, text)| (format!("program {name}"), dmci_table::hash::of_text(text))).collect()
+        let hash = |(name, text): &(&str, &str)| (format!("program {name}"), dmci_table::hash::of_text(text));
+        let mut all: Vec<_> = CANDIDATES.iter().chain(&REFERENCES).map(hash).collect();
+        let compartments = |(name, text): &(&str, &str)| (format!("zoo {name}"), dmci_table::hash::of_text(text));
+        all.extend(COMPARTMENTS.iter().map(compartments));
+        let prompt = SYSTEM.to_string() + &all_words();
+        all.push(("the prompt and the questions".into(), dmci_table::hash::of_text(&prompt)));
+        all
     }
 }

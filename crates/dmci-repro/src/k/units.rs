@@ -5,9 +5,9 @@ use super::baselines::{Baselines, NAMES};
 use super::data::{Case, REGIONS, Row, SHORT, Seasons, TEST, UNITS};
 use super::score::{Score, Spread, rmse, score};
 use crate::numbers::{Real, mean};
+use crate::raws::Raws;
 use crate::searches::{Objective, lbfgs, options};
-use dmci::{Batch, Column, Interpreter, Mode, Model, Program, Report, Want};
-use dmci_fit::Transform;
+use dmci::{Batch, Column, Mode, Model, Program, Report, Want};
 use dmci_stats::random::Stream;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -131,8 +131,7 @@ impl Rows {
 /// A program over rows.
 struct Fit<'a> {
     model: Model,
-    transforms: Vec<Transform>,
-    start: Vec<f64>,
+    raws: Raws,
     batch: Batch,
     rows: &'a Rows,
 }
@@ -141,23 +140,14 @@ impl<'a> Fit<'a> {
     fn new(candidate: usize, rows: &'a Rows) -> Result<Fit<'a>, Report> {
         let (name, source) = CANDIDATES[candidate];
         let program = Program::named(name, source);
-        let schema = Interpreter::shared().names(&program)?.schema;
-        let names: Vec<&str> = schema.parameters.iter().map(|p| p.name.as_str()).collect();
-        let transforms: Vec<Transform> = schema.parameters.iter().map(Transform::of).collect();
-        let start: Vec<f64> =
-            schema.parameters.iter().zip(&transforms).filter_map(|(p, t)| t.raws_of(&p.starts)).flatten().collect();
+        let raws = Raws::of(&program)?;
+        let names: Vec<&str> = raws.names.iter().map(String::as_str).collect();
         let model = Model::new(program, &names, &INPUTS, options(Mode::Dmci, false, Vec::new()));
-        Ok(Fit { model, transforms, start, batch: Batch::default(), rows })
-    }
-
-    fn values(&self, raws: &[f64]) -> Vec<f64> {
-        let mut values = Vec::new();
-        self.transforms.iter().zip(raws).for_each(|(t, raw)| t.values_into(&[*raw], &mut values));
-        values
+        Ok(Fit { model, raws, batch: Batch::default(), rows })
     }
 
     fn predict(&mut self, raws: &[f64]) -> Result<Vec<f64>, Report> {
-        let numbers = self.values(raws);
+        let numbers = self.raws.values(raws);
         self.model.evaluate_into::<f64>(&mut self.batch, &numbers, &self.rows.columns, Want::Values)?;
         Ok(self.batch.values.clone())
     }
@@ -165,7 +155,7 @@ impl<'a> Fit<'a> {
 
 impl Objective for Fit<'_> {
     fn gradient(&mut self, raws: &[f64]) -> Result<(f64, Vec<f64>), Report> {
-        let numbers = self.values(raws);
+        let numbers = self.raws.values(raws);
         self.model.evaluate_into::<f64>(&mut self.batch, &numbers, &self.rows.columns, Want::Gradients)?;
         let (n, count) = (raws.len(), self.rows.truths.len() as f64);
         // Per 10,000 visits, so that the loss is near 1.
@@ -178,16 +168,14 @@ impl Objective for Fit<'_> {
             by_value.iter_mut().zip(slopes).for_each(|(g, d)| *g += 2.0 * scale * error * d);
         }
         let mut gradient = vec![0.0; n];
-        for (i, t) in self.transforms.iter().enumerate() {
-            t.pull_back(&raws[i..=i], &by_value[i..=i], &mut gradient[i..=i]);
-        }
+        self.raws.pull_back(raws, &by_value, &mut gradient);
         Ok((loss, gradient))
     }
 }
 
 fn fitted(candidate: usize, rows: &Rows) -> Result<Vec<f64>, Report> {
     let mut fit = Fit::new(candidate, rows)?;
-    let start = fit.start.clone();
+    let start = fit.raws.start.clone();
     Ok(lbfgs(&mut fit, &start, 60)?.raws)
 }
 
@@ -257,14 +245,22 @@ pub fn run(data: &Seasons, quick: bool) -> Result<Units, Report> {
     let (scores, chosen) = season(data, TEST[0], &UNITS, quick)?;
     units.sealed = scores;
     units.chosen.push((TEST[0], chosen));
-    for baseline in NAMES {
-        let of = |method: &str| -> Vec<f64> {
-            units.left_out.iter().filter(|l| l.method == method).map(|l| l.score.rmse.0).collect()
-        };
-        let differences: Vec<f64> = of(CHOSEN).iter().zip(of(baseline)).map(|(a, b)| a - b).collect();
-        units.against.push(against(baseline, &differences));
-    }
+    units.against = against_all(CHOSEN, &units.left_out, &units.left_out);
     Ok(units)
+}
+
+/// A method beside all baselines, over the seasons that it has.
+pub fn against_all(method: &str, ours: &[LeftOut], baselines: &[LeftOut]) -> Vec<Against> {
+    let ours: Vec<&LeftOut> = ours.iter().filter(|l| l.method == method).collect();
+    let error = |baseline: &str, season: u32| {
+        let found = baselines.iter().find(|l| l.method == baseline && l.season == season);
+        found.map_or(f64::NAN, |l| l.score.rmse.0)
+    };
+    let one = |baseline: &&str| {
+        let differences: Vec<f64> = ours.iter().map(|l| l.score.rmse.0 - error(baseline, l.season)).collect();
+        against(baseline, &differences)
+    };
+    NAMES.iter().map(one).collect()
 }
 
 fn against(baseline: &str, differences: &[f64]) -> Against {

@@ -1,10 +1,10 @@
 //! Structures of capacity fade as programs, each fitted to every cell alone, as in the paper.
 
 use crate::adam::{TorchAdam, clip};
+use crate::raws::Raws;
 use crate::searches::{Objective, evolution, lbfgs, options};
 use crate::torch::Torch;
-use dmci::{Batch, Column, Interpreter, Mode, Model, Program, Report, Want};
-use dmci_fit::Transform;
+use dmci::{Batch, Column, Mode, Model, Program, Report, Want};
 use dmci_ops::real::{exp, log};
 use rayon::prelude::*;
 use std::time::Instant;
@@ -44,7 +44,8 @@ const LEAST: f64 = 1e-6;
 #[derive(Debug)]
 pub struct Curves {
     model: Model,
-    transforms: Vec<Transform>,
+    raws: Raws,
+    /// The raw numbers of the program and that of the noise.
     start: Vec<f64>,
     places: Vec<f64>,
 }
@@ -69,17 +70,18 @@ fn inverse_softplus(x: f64) -> f64 {
 impl Curves {
     /// A structure over a grid of so many points.
     pub fn new(structure: &Structure, points: usize) -> Result<Curves, Report> {
-        let program = Program::named(structure.name, structure.source);
-        let schema = Interpreter::shared().names(&program)?.schema;
-        let names: Vec<&str> = schema.parameters.iter().map(|p| p.name.as_str()).collect();
-        let transforms: Vec<Transform> = schema.parameters.iter().map(Transform::of).collect();
-        let mut start = Vec::new();
-        for (p, t) in schema.parameters.iter().zip(&transforms) {
-            start.extend(t.raws_of(&p.starts).unwrap_or_else(|| vec![0.0]));
-        }
+        let places = (0..points).map(|k| k as f64).collect();
+        Curves::of(Program::named(structure.name, structure.source), places)
+    }
+
+    /// A program of the place k over some places.
+    pub fn of(program: Program, places: Vec<f64>) -> Result<Curves, Report> {
+        let raws = Raws::of(&program)?;
+        let names: Vec<&str> = raws.names.iter().map(String::as_str).collect();
+        let mut start = raws.start.clone();
         start.push(inverse_softplus(NOISE.1 / NOISE.0));
         let model = Model::new(program, &names, &["k"], options(Mode::Dmci, false, Vec::new()));
-        Ok(Curves { model, transforms, start, places: (0..points).map(|k| k as f64).collect() })
+        Ok(Curves { model, raws, start, places })
     }
 
     /// Raw numbers of a cell.
@@ -87,16 +89,9 @@ impl Curves {
         self.start.len()
     }
 
-    /// The numbers of the program.
-    fn values(&self, raws: &[f64]) -> Vec<f64> {
-        let mut values = Vec::new();
-        self.transforms.iter().zip(raws).for_each(|(t, raw)| t.values_into(&[*raw], &mut values));
-        values
-    }
-
     /// The curve of each cell over the first points.
     pub fn curves(&self, raws: &[Vec<f64>], points: usize) -> Result<Vec<Vec<f64>>, Report> {
-        let numbers: Vec<f64> = raws.iter().flat_map(|r| self.values(r)).collect();
+        let numbers: Vec<f64> = raws.iter().flat_map(|r| self.raws.values(r)).collect();
         let columns = [Column::Reals(self.places[..points].to_vec())];
         let batch = self.model.evaluate::<f64>(&numbers, &columns, Want::Values)?;
         Ok(batch.values.chunks_exact(points).map(<[f64]>::to_vec).collect())
@@ -111,10 +106,10 @@ impl Curves {
         want: Want,
     ) -> Result<Vec<(f64, Vec<f64>)>, Report> {
         let points = targets[0].len();
-        let numbers: Vec<f64> = raws.iter().flat_map(|r| self.values(r)).collect();
+        let numbers: Vec<f64> = raws.iter().flat_map(|r| self.raws.values(r)).collect();
         let columns = [Column::Reals(self.places[..points].to_vec())];
         self.model.evaluate_into::<f64>(batch, &numbers, &columns, want)?;
-        let n = self.transforms.len();
+        let n = self.raws.count();
         let one = |(cell, (raw, target)): (usize, (&Vec<f64>, &&[f64]))| {
             let variance = NOISE.0 * softplus(raw[n]) + LEAST;
             let (mut loss, mut by_variance, mut by_value) = (0.0, 0.0, vec![0.0; n]);
@@ -129,9 +124,7 @@ impl Curves {
                 }
             }
             let mut gradient = vec![0.0; n + 1];
-            for (i, t) in self.transforms.iter().enumerate() {
-                t.pull_back(&raw[i..=i], &by_value[i..=i], &mut gradient[i..=i]);
-            }
+            self.raws.pull_back(raw, &by_value, &mut gradient);
             gradient[n] = by_variance * NOISE.0 / (1.0 + exp(-raw[n]));
             (loss, gradient)
         };
@@ -196,6 +189,12 @@ impl Curves {
         Ok(Fitted { raws, seconds: began.elapsed().as_secs_f64() })
     }
 
+    /// One cell with normal priors on its raw numbers, from their middles on.
+    pub fn with_prior(&self, target: &[f64], middles: &[f64], widths: &[f64]) -> Result<Vec<f64>, Report> {
+        let cell = OneCell { curves: self, target, batch: Batch::default() };
+        Ok(lbfgs(&mut WithPrior { cell, middles, widths }, middles, 400)?.raws)
+    }
+
     /// Differential evolution over the numbers of all cells together, for so long.
     pub fn evolve(&self, targets: &[&[f64]], seed: u64, seconds: f64) -> Result<Fitted, Report> {
         let began = Instant::now();
@@ -226,6 +225,24 @@ impl Objective for OneCell<'_> {
     fn gradient(&mut self, raws: &[f64]) -> Result<(f64, Vec<f64>), Report> {
         let found = self.curves.losses(&mut self.batch, &[raws.to_vec()], &[self.target], Want::Gradients)?;
         Ok(found.into_iter().next().unwrap_or((f64::NAN, Vec::new())))
+    }
+}
+
+struct WithPrior<'a> {
+    cell: OneCell<'a>,
+    middles: &'a [f64],
+    widths: &'a [f64],
+}
+
+impl Objective for WithPrior<'_> {
+    fn gradient(&mut self, raws: &[f64]) -> Result<(f64, Vec<f64>), Report> {
+        let (mut loss, mut gradient) = self.cell.gradient(raws)?;
+        for (i, g) in gradient.iter_mut().enumerate() {
+            let apart = (raws[i] - self.middles[i]) / self.widths[i];
+            loss += 0.5 * apart * apart;
+            *g += apart / self.widths[i];
+        }
+        Ok((loss, gradient))
     }
 }
 

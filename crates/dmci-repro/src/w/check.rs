@@ -2,19 +2,14 @@
 
 use super::tasks::{Task, enso};
 use super::{Stage, Written};
+use crate::ask::{first_of, words_of};
 use crate::j::recovery::{Recovery, Subject};
 use crate::schema;
 use crate::task::{B, linspace};
-use dmci::{Bindings, Datum, Diagnostic, GradOptions, Gradient, Interpreter, Program, Report, RunOptions, Wrt};
+use dmci::{Bindings, Datum, GradOptions, Gradient, Interpreter, Program, Report, RunOptions, Wrt};
 use std::time::Duration;
 
-/// Why a program is not right, as its author is told.
-pub struct Fault {
-    /// Where it failed.
-    pub stage: Stage,
-    /// What is wrong.
-    pub message: String,
-}
+type Fault = crate::ask::Fault<Stage>;
 
 fn fault<T>(stage: Stage, message: String) -> Result<T, Fault> {
     Err(Fault { stage, message })
@@ -36,27 +31,18 @@ pub fn check(task: &Task, text: &str) -> Result<(), Fault> {
     }
 }
 
-fn said(report: &Report) -> String {
-    report.diagnostics.first().map_or_else(|| "it failed".to_string(), one)
-}
-
-fn one(d: &Diagnostic) -> String {
-    let help = d.help.as_ref().map(|h| format!("; {h}")).unwrap_or_default();
-    format!("{}: {}{help}", d.code, d.message)
-}
-
 /// Whether it is a program whose names are all known.
 fn readable(program: &Program, bindings: &Bindings) -> Result<(), Fault> {
     let run = RunOptions { bindings: bindings.clone(), ..RunOptions::default() };
     let report = Interpreter::shared().check(program, &run);
     let error = report.diagnostics.iter().find(|d| d.severity == dmci::Severity::Error);
-    error.map_or(Ok(()), |d| fault(Stage::Read, one(d)))
+    error.map_or(Ok(()), |d| fault(Stage::Read, words_of(d)))
 }
 
 fn gradient(program: &Program, bindings: &Bindings, wrt: Wrt) -> Result<Gradient, Fault> {
     let run = RunOptions { bindings: bindings.clone(), ..RunOptions::default() };
     let found = Interpreter::shared().grad(program, &GradOptions { run, wrt, hessian: false });
-    let found = found.or_else(|report| fault(Stage::Runs, said(&report)))?;
+    let found = found.or_else(|report| fault(Stage::Runs, first_of(&report)))?;
     if !found.value.is_finite() {
         return fault(Stage::Runs, format!("its value is {}, expected a finite number", found.value));
     }
@@ -115,7 +101,8 @@ fn of_b(task: &Task, program: &Program) -> Result<(), Fault> {
 fn of_j(program: &Program) -> Result<(), Fault> {
     let at = |x: f64| -> Bindings { vec![("x".into(), Datum::Real(x))] };
     readable(program, &at(1.0))?;
-    let parameters = Interpreter::shared().names(program).or_else(|r| fault(Stage::Read, said(&r)))?.schema.parameters;
+    let parameters =
+        Interpreter::shared().names(program).or_else(|r| fault(Stage::Read, first_of(&r)))?.schema.parameters;
     if parameters.is_empty() {
         return fault(Stage::Read, "it declares no parameters".into());
     }
