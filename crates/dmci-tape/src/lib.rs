@@ -13,6 +13,7 @@ pub mod passes;
 mod rebuild;
 mod recorder;
 mod reverse;
+mod taken;
 mod tape;
 mod text;
 mod verify;

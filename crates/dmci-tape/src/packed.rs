@@ -79,8 +79,9 @@ impl<B: Sweep> Pass<'_, B> {
             })
     }
 
-    /// Gives a number, and all that are packed together with it, what they have got.
+    /// Gives a number, and all that are packed together with it, what they have got; a tensor what its elements have.
     pub(crate) fn unpack(&mut self, id: NodeId) {
+        self.gather_taken(id);
         let Some(group) = self.packed.of.get(&id).copied() else { return };
         let Some(Group { pack, adjoint }) = self.packed.groups[group].take() else { return };
         for (k, member) in self.b.tape().operands(pack.0 as usize).to_vec().into_iter().enumerate() {

@@ -10,10 +10,12 @@
 use crate::masks::Masks;
 use crate::packed::Packed;
 use crate::recorder::Recorder;
+use crate::taken::Taken;
 use crate::tape::{LoopKind, Node, NodeId, Tape};
 use dmci_ops::derivative::{contribution, is_weighed, passes_zero};
 use dmci_ops::op::single;
-use dmci_ops::{Build, MAX_ARITY, Op, Shape};
+use dmci_ops::{Build, Kernel, MAX_ARITY, Op, Shape};
+use rustc_hash::FxHashMap;
 
 /// What the pass works on.
 pub(crate) trait Sweep: Build {
@@ -24,6 +26,8 @@ pub(crate) trait Sweep: Build {
     fn fit(&mut self, part: Self::Id, operand: NodeId) -> Self::Id;
     /// Whether a value is a number rather than a tensor.
     fn is_number(&self, id: Self::Id) -> bool;
+    /// A tensor like a node, with these elements and zeros.
+    fn tensor_of(&mut self, node: NodeId, elements: &[(u32, Self::Id)]) -> Option<Self::Id>;
     /// What an adjoint of a tensor operation contributes to an operand.
     fn kernel_part(&mut self, node: NodeId, operand: usize, g: Self::Id) -> Option<Self::Id>;
     /// The adjoints of the operands of a loop: see [`Recorder::backward`].
@@ -78,6 +82,10 @@ impl Sweep for Lane<'_> {
         true
     }
 
+    fn tensor_of(&mut self, _: NodeId, _: &[(u32, u64)]) -> Option<u64> {
+        None
+    }
+
     fn kernel_part(&mut self, _: NodeId, _: usize, _: u64) -> Option<u64> {
         None
     }
@@ -103,6 +111,17 @@ impl Sweep for Recorder {
 
     fn is_number(&self, id: NodeId) -> bool {
         !self.has_tensors() || self.shape(id) == Shape::Scalar
+    }
+
+    fn tensor_of(&mut self, node: NodeId, elements: &[(u32, NodeId)]) -> Option<NodeId> {
+        let shape = self.shape(node);
+        if let [(element, x)] = *elements {
+            let map = self.map([element]);
+            return Some(self.kernel(Kernel::Put(map), &[x], shape));
+        }
+        let mut all = vec![self.real(0.0); shape.len()];
+        elements.iter().for_each(|&(element, x)| all[element as usize] = x);
+        Some(self.pack(&all, shape))
     }
 
     fn kernel_part(&mut self, node: NodeId, operand: usize, g: NodeId) -> Option<NodeId> {
@@ -167,6 +186,8 @@ pub(crate) struct Pass<'a, B: Sweep> {
     pub(crate) adjoints: Vec<Option<Adjoint<B::Id>>>,
     pub(crate) masks: Masks<B::Id>,
     pub(crate) packed: Packed<B::Id>,
+    /// What was taken of tensors one by one.
+    pub(crate) taken: FxHashMap<NodeId, Taken<B::Id>>,
 }
 
 fn sweep<B: Sweep>(b: &mut B, output: NodeId, wanted: &[NodeId]) -> Vec<Option<B::Id>> {
@@ -205,7 +226,8 @@ impl<'a, B: Sweep> Pass<'a, B> {
     fn new(b: &'a mut B, wanted: &[NodeId], last: NodeId) -> Self {
         let (first, depends) = dependents(b.tape(), wanted, last);
         let masks = Masks::new(depends.len());
-        Pass { b, first, adjoints: vec![None; depends.len()], depends, masks, packed: Packed::default() }
+        let (adjoints, packed) = (vec![None; depends.len()], Packed::default());
+        Pass { b, first, adjoints, depends, masks, packed, taken: FxHashMap::default() }
     }
 
     /// Goes back to the first wanted node; gives what the wanted ones have got.
@@ -310,6 +332,7 @@ impl<'a, B: Sweep> Pass<'a, B> {
                 }
             }
             Node::Pack { .. } if self.add_packed(y, g) => {}
+            Node::Kernel(Kernel::Take(_), _) if self.add_taken(y, g) => {}
             Node::Kernel(..) | Node::Pack { .. } => {
                 for k in 0..self.b.tape().operands(i).len() {
                     let arg = self.b.tape().operands(i)[k];
@@ -366,7 +389,7 @@ impl<'a, B: Sweep> Pass<'a, B> {
         }
     }
 
-    fn accumulate(&mut self, id: NodeId, part: Adjoint<B::Id>) {
+    pub(crate) fn accumulate(&mut self, id: NodeId, part: Adjoint<B::Id>) {
         let Some(at) = (id.0 as usize).checked_sub(self.first).filter(|&at| self.depends[at]) else { return };
         self.unpack(id);
         self.masks.arrive(self.b, at, part.mask);
