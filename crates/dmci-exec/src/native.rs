@@ -23,6 +23,8 @@ mod prepared_call;
 mod reach;
 mod registers;
 mod remat;
+mod repeats;
+mod rolled;
 mod rounds;
 mod run;
 mod schedule;

@@ -74,11 +74,11 @@ impl Compiled {
     /// that instructions do not reach all of it.
     pub fn new(plan: &Plan, lanes: usize) -> Option<Compiled> {
         // Lanes that wait for others in a loop have rows outside of it.
-        let fused = FusedLoops::of_loops(plan).filter(|fused| !fused.may_be_undone());
+        let fused = plan.fused().filter(|fused| !fused.may_be_undone());
         let leaf_rows = if plan.is_straight() || fused.is_some() { 0 } else { plan.slots };
         let output_rows = leaf_rows + plan.leaves;
         let rows = [leaf_rows, output_rows, output_rows + plan.outputs];
-        Compiled::with_rows(plan, lanes, rows, None, (None, fused.as_ref()))
+        Compiled::with_rows(plan, lanes, rows, None, (None, fused.as_deref()))
     }
 
     /// Compiles a plan that is a straight line, but for loops inside, for leaves and results in lists.

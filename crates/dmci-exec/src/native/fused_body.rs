@@ -30,8 +30,8 @@ pub(super) struct FusedBody {
 pub(super) enum Piece {
     Line(Range<usize>),
     Rounds(InnerRounds),
-    /// So many rows of what is remembered, from one on, are at hand.
-    Recall(usize, usize),
+    /// What is remembered, from one row on, is at hand.
+    Recall(usize),
 }
 
 #[derive(Clone)]
@@ -61,11 +61,12 @@ impl FusedBody {
         for part in &fused.parts {
             match part {
                 FusedPart::Line(steps) => steps.iter().enumerate().for_each(|(i, step)| lowering.step(i, step)),
-                FusedPart::Recall { from, past } => {
+                FusedPart::Recall { from, past, moves } => {
                     start = body.end_line(start, lowering);
-                    body.pieces.push(Piece::Recall(*from, past.len()));
-                    lowering.recall(past, true);
+                    body.pieces.push(Piece::Recall(*from));
+                    lowering.recall(past, *moves);
                 }
+                FusedPart::Keep(kept) => lowering.keep(kept),
                 FusedPart::Rounds(rounds) => {
                     let states = rounds.next.iter().map(|next| next.1).zip(LOCAL_ROWS + body.states..).collect();
                     body.states += rounds.next.len() as u32;
@@ -112,6 +113,15 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// Puts what is in some slots where it is remembered.
+    fn keep(&mut self, kept: &[Past]) {
+        for past in kept {
+            let x = self.get(past.slot);
+            let bits = if past.real { self.builder.upright_on_all(x).value } else { self.builder.exact_bits(x) };
+            self.builder.effect(Action::Store { row: PAST_ROWS + past.at as u32 }, &[bits], NONE);
+        }
+    }
+
     /// Puts states into their rows in front of the first round.
     fn store_states(&mut self, rounds: &FusedRounds, states: &States) {
         for &(state, row) in states {
@@ -144,10 +154,10 @@ impl<'a> Lowering<'a> {
             until_done: fused.leaves,
             history: match fused.past.is_empty() {
                 true => fused.kept.iter().map(|&slot| row(slot)).collect::<Option<_>>()?,
-                // Only their number counts.
-                false => vec![0; fused.rows],
+                false => Vec::new(),
             },
             back: !fused.past.is_empty(),
+            moves: fused.moves,
             later: &[],
         };
         self.builder.forget();
@@ -155,6 +165,7 @@ impl<'a> Lowering<'a> {
         self.recall(&fused.past, false);
         let start = self.builder.instructions.len();
         self.round_in_place(&fused.steps, &fused.next, &fused.reals);
+        self.keep(&fused.stores);
         let stays = if fused.leaves { Some(self.builder.keep_going(start, &rounds)?) } else { None };
         let range = start..self.builder.instructions.len();
         self.builder.forget();
@@ -183,7 +194,7 @@ impl Emitter<'_> {
                 match piece {
                     Piece::Line(_) if tried => shared.iter().for_each(|&v| this.give_home(v)),
                     Piece::Line(range) => this.line_for(range.clone(), &shared),
-                    Piece::Recall(from, rows) => this.recall(*from, *rows),
+                    Piece::Recall(from) => this.recall(*from),
                     Piece::Rounds(rounds) => vectors += this.inner_rounds(rounds, resident, (&made, &shared)),
                 }
             }
@@ -212,9 +223,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// So many rows of what is remembered, from one on, are at `r15`.
-    fn recall(&mut self, from: usize, rows: usize) {
-        self.past = (PAST_ROWS..).zip(0..rows).collect();
+    /// What is remembered, from one row on, is at `r15`.
+    fn recall(&mut self, from: usize) {
         self.code.load_general(R15, RBP, REMEMBERED_AT as i32);
         self.code.add_general(R15, (from * self.past_bytes) as i32);
     }
@@ -225,10 +235,8 @@ impl Emitter<'_> {
         resident: usize,
         (made, shared): (&FxHashSet<Value>, &[Value]),
     ) -> usize {
-        let rows = inner.rounds.history.len();
-        if rows > 0 {
-            // Those of the round behind it, too.
-            self.recall(inner.from, 2 * rows);
+        if inner.rounds.moves != 0 {
+            self.recall(inner.from);
         }
         let round = self.round(inner.range.clone(), &inner.rounds, resident, made);
         self.code.constant_general(R12, inner.most);

@@ -30,15 +30,18 @@ pub(super) struct FusedLoops {
 pub(super) enum FusedPart {
     Line(Vec<Step>),
     Rounds(FusedRounds),
-    /// What was remembered of the last round of a loop is at hand.
+    /// What was remembered, from one row on, is at hand; as values of their own, if they are needed behind the line.
     Recall {
         from: usize,
         past: Vec<Past>,
+        moves: bool,
     },
+    /// These are to be remembered. Memory from its first row on is at hand.
+    Keep(Vec<Past>),
 }
 
 /// Rounds of a loop.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct FusedRounds {
     pub steps: Vec<Step>,
     /// Slots at the end of a round with those of the state that they become.
@@ -51,9 +54,12 @@ pub(super) struct FusedRounds {
     /// Where what is remembered begins, and the slots that are at the start of each round.
     pub from: usize,
     pub kept: Vec<Slot>,
-    /// On the way back: what was remembered of the round and of the one behind it, so many rows of each.
+    /// What was remembered before: on the way back, of the round and of the one behind it.
     pub past: Vec<Past>,
-    pub rows: usize,
+    /// What is remembered of the end of a round.
+    pub stores: Vec<Past>,
+    /// By how many rows what is at hand moves on with every round.
+    pub moves: i32,
 }
 
 /// A slot that is remembered, and where in the rows of a round.
@@ -65,13 +71,8 @@ pub(super) struct Past {
 }
 
 impl FusedLoops {
-    /// Fuses a plan that has loops, if that is possible.
-    pub fn of_loops(plan: &Plan) -> Option<FusedLoops> {
-        if plan.is_straight() { None } else { FusedLoops::of(plan) }
-    }
-
     /// A plan of plain operations and loops of these, if there is nothing in it that only the rows of a block can do.
-    fn of(plan: &Plan) -> Option<FusedLoops> {
+    pub fn of(plan: &Plan) -> Option<FusedLoops> {
         let mut fusing = Fusing { slots: plan.slots as Slot, ..Fusing::default() };
         for step in &plan.steps {
             match step {
@@ -84,12 +85,28 @@ impl FusedLoops {
         Some(FusedLoops { parts, slots: slots as usize, remembered })
     }
 
+    /// Instructions that are written, roughly; a function counts for so many.
+    pub fn length(&self, function: u64) -> u64 {
+        let of_step = |step: &Step| match step {
+            Step::Op { op, .. } if op.has_kernel() => function,
+            _ => 1,
+        };
+        let of_part = |part: &FusedPart| match part {
+            FusedPart::Line(steps) => steps.iter().map(of_step).sum(),
+            FusedPart::Rounds(rounds) => rounds.steps.iter().map(of_step).sum(),
+            FusedPart::Recall { past, .. } => past.len() as u64,
+            FusedPart::Keep(kept) => kept.len() as u64,
+        };
+        self.parts.iter().map(of_part).sum()
+    }
+
     /// Instructions for a group of lanes, roughly: every operation of every round may be a function.
     pub fn cost(&self) -> usize {
         let of_part = |part: &FusedPart| match part {
             FusedPart::Line(steps) => steps.len(),
             FusedPart::Rounds(rounds) => rounds.steps.len().saturating_mul(rounds.most as usize),
             FusedPart::Recall { .. } => 0,
+            FusedPart::Keep(kept) => kept.len(),
         };
         self.parts.iter().map(of_part).fold(0, usize::saturating_add).saturating_mul(INSTRUCTIONS_OF_STEP)
     }
@@ -223,7 +240,8 @@ impl Fusing {
         }
         self.gone.insert(number, (most, from));
         let next = moved_pairs(&steady.next, base).collect();
-        let rounds = FusedRounds { leaves, from, rows: kept.len(), kept, ..FusedRounds::of(steady, base, next, most) };
+        let moves = kept.len() as i32;
+        let rounds = FusedRounds { leaves, from, kept, moves, ..FusedRounds::of(steady, base, next, most) };
         self.parts.push(FusedPart::Rounds(rounds));
         self.results(step, steady, base, (!leaves).then_some(most), |_| false)
     }
@@ -239,7 +257,8 @@ impl Fusing {
         let mut past: Vec<Past> = step.remembered.history.iter().enumerate().map(past).collect();
         past.iter().for_each(|past| self.forget(past.slot, false));
         let rows = past.len();
-        self.parts.push(FusedPart::Recall { from: from + (rounds as usize - 1) * rows, past: past.clone() });
+        let last = from + (rounds as usize - 1) * rows;
+        self.parts.push(FusedPart::Recall { from: last, past: past.clone(), moves: true });
         step.body.steps.iter().try_for_each(|step| self.push(&moved(step, base)))?;
         for (state, next) in rows_of(step.state()).zip(rows_of(&step.next)) {
             self.push_move(base + state, base + next)?;
@@ -251,7 +270,7 @@ impl Fusing {
         let next = moved_pairs(&next.collect::<Vec<_>>(), base).collect();
         let from = from + (rounds as usize - 2) * rows;
         let rounds_left = FusedRounds::of(steady, base, next, rounds - 1);
-        self.parts.push(FusedPart::Rounds(FusedRounds { from, past, rows, ..rounds_left }));
+        self.parts.push(FusedPart::Rounds(FusedRounds { from, past, moves: -(rows as i32), ..rounds_left }));
         self.results(step, steady, base, Some(rounds), is_later)
     }
 
@@ -298,11 +317,7 @@ impl FusedRounds {
             next,
             reals: steady.reals.iter().map(|row| base + row).collect(),
             most,
-            leaves: false,
-            from: 0,
-            kept: Vec::new(),
-            past: Vec::new(),
-            rows: 0,
+            ..FusedRounds::default()
         }
     }
 }

@@ -120,6 +120,10 @@ pub(super) enum Home {
 pub(super) const LOCAL_ROWS: u32 = 1 << 30;
 pub(super) const PAST_ROWS: u32 = 1 << 29;
 
+pub(super) fn is_past(row: u32) -> bool {
+    (PAST_ROWS..LOCAL_ROWS).contains(&row)
+}
+
 /// Instructions under construction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Builder {

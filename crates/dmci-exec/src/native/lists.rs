@@ -186,10 +186,10 @@ impl Plan {
         lists: &mut Lists<'l, L::Number>,
     ) -> Option<&Direct> {
         let make = || {
-            let fused = FusedLoops::of_loops(self);
-            let layout = Layout::of(self, fused.as_ref(), leaves, target)?;
+            let fused = self.fused();
+            let layout = Layout::of(self, fused.as_deref(), leaves, target)?;
             let lanes = if layout.has_rows() { BLOCK } else { BLOCK_WITHOUT_ROWS };
-            let code = Compiled::with_lists(self, fused.as_ref(), &layout, lanes)?;
+            let code = Compiled::with_lists(self, fused.as_deref(), &layout, lanes)?;
             Some(Direct { layout, code, given_up: AtomicBool::new(false) })
         };
         let made = &self.native.direct[L::Number::SINGLE as usize];

@@ -41,6 +41,7 @@ pub(super) fn can_be_packed(plan: &Plan, fused: Option<&FusedLoops>) -> bool {
             Some(fused) => fused.parts.iter().all(|part| match part {
                 FusedPart::Line(steps) => steps.iter().all(|step| types.pack(step)),
                 FusedPart::Recall { past, .. } => types.recall(past),
+                FusedPart::Keep(kept) => kept.iter().all(|past| past.real),
                 FusedPart::Rounds(rounds) => types.pack_rounds(rounds),
             }),
         }

@@ -6,7 +6,7 @@
 //! registers only where it has to be.
 
 use super::emit::{Emitter, NO_GROUP, NO_USE, SPILLS_AT};
-use super::ir::{Home, LOCAL_ROWS, NONE, Value};
+use super::ir::{Home, LOCAL_ROWS, NONE, PAST_ROWS, Value, is_past};
 use super::vex::{LOAD, Place, R15, RBP, RBX, STORE};
 
 impl Emitter<'_> {
@@ -49,6 +49,7 @@ impl Emitter<'_> {
             Home::Constant(n) => Place::Constant(n * self.isa.constant_bytes() as u32),
             Home::Pattern(n) => Place::Vector(self.patterns + n * self.isa.bytes() as u32),
             Home::Row(row) if row >= LOCAL_ROWS => self.home(Home::Spill(row - LOCAL_ROWS), copy),
+            Home::Row(row) if is_past(row) => at(R15, (row - PAST_ROWS) as usize * self.past_bytes),
             Home::Row(row) => match self.past.iter().find(|past| past.0 == row) {
                 Some(past) => at(R15, past.1 * self.past_bytes),
                 None => at(RBX, row as usize * self.row_bytes),

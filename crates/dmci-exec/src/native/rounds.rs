@@ -8,7 +8,7 @@
 
 use super::compile::{Compiled, MOST_AT_ONCE};
 use super::emit::{Emitter, LISTS_AT, NO_GROUP};
-use super::ir::{Action, Home, Instruction, NONE, Value};
+use super::ir::{Action, Home, Instruction, NONE, Value, is_past};
 use super::run::NativeSpace;
 use super::vex::*;
 use crate::loops::Later;
@@ -40,6 +40,8 @@ pub(super) struct Rounds<'a> {
     pub history: Vec<Slot>,
     /// They come from there, the last ones first.
     pub back: bool,
+    /// By how many rows the history moves on with every round.
+    pub moves: i32,
     /// What comes from the round behind this one.
     pub later: &'a [Later],
 }
@@ -69,6 +71,7 @@ impl<'a> Rounds<'a> {
         let steady = step.steady.as_ref()?;
         let back = matches!(step.kind, LoopStepKind::Backward { .. });
         let history = step.remembered.history.clone();
+        let moves = if back { -(history.len() as i32) } else { history.len() as i32 };
         let leaves = steady.guarded && !back;
         let until_done = leaves && !matches!(step.kind, LoopStepKind::Forward { followed: true, .. });
         let behind = step.body.slots as Slot;
@@ -86,6 +89,7 @@ impl<'a> Rounds<'a> {
             until_done,
             history,
             back,
+            moves,
             later,
         })
     }
@@ -202,9 +206,8 @@ impl Emitter<'_> {
         for &(from, to) in &round.copied {
             self.copy((RBX, to as usize * row_bytes), (RBX, from as usize * row_bytes));
         }
-        if !rounds.history.is_empty() {
-            let states = (rounds.history.len() * past_bytes) as i32;
-            self.code.add_general(R15, if rounds.back { -states } else { states });
+        if rounds.moves != 0 {
+            self.code.add_general(R15, rounds.moves * past_bytes as i32);
         }
         self.code.count_down(R12, top);
         let vectors = self.code.vectors - before;
@@ -230,7 +233,8 @@ impl Emitter<'_> {
         made: &FxHashSet<Value>,
     ) -> Round {
         let all = &self.builder.instructions[range];
-        let row_of = |v: Value| self.builder.row_of(v).filter(|row| !self.past.iter().any(|past| past.0 == *row));
+        let is_past = |row: &u32| is_past(*row) || self.past.iter().any(|past| past.0 == *row);
+        let row_of = |v: Value| self.builder.row_of(v).filter(|row| !is_past(row));
         let mut uses: FxHashMap<Value, usize> = FxHashMap::default();
         for v in all.iter().flat_map(|i| i.operands).filter(|v| *v != NONE) {
             *uses.entry(v).or_default() += 1;

@@ -3,7 +3,9 @@
 use super::arranged::Arranged;
 use super::compile::{Compiled, Part, vectors_written};
 use super::emit::MOST_LISTS;
+use super::fused_loops::FusedLoops;
 use super::lists::{Direct, Lists};
+use super::rolled::{LONG_LINE, rolled};
 use super::vex::Isa;
 use crate::block::{CUT, Frame, Leaves, STAYED, WORKSPACE, Which, Workspace, note_cut, note_left};
 use crate::plan::{JitPolicy, LoopStep, Plan, Step};
@@ -50,6 +52,9 @@ pub(crate) struct Native {
     /// What the interpreter has spent on the plan.
     work: AtomicU64,
     effort: OnceLock<Effort>,
+    /// If it is a long straight line: the same with rounds in it, if there are any, and what is spent before it is compiled.
+    rolled: OnceLock<Option<Arc<FusedLoops>>>,
+    rolled_effort: OnceLock<[u64; 2]>,
     pub(super) few: OnceLock<Option<Arc<Compiled>>>,
     many: OnceLock<Option<Arc<Compiled>>>,
     /// For lists of double and of single precision.
@@ -62,8 +67,18 @@ struct Effort {
     /// A run of the interpreter over few lanes.
     run: u64,
     /// What is spent before it is compiled for few lanes, and for many.
-    few: u64,
-    many: u64,
+    compile: [u64; 2],
+    /// What is spent before rounds are looked for in it.
+    look: u64,
+}
+
+/// The same in units of a step, of a line that is long.
+const LOOK: u64 = 40;
+
+/// What is spent before so many instructions are written, for few lanes and for many.
+fn compile_efforts(instructions: u64) -> [u64; 2] {
+    let compile = |vectors: usize| COMPILE_PLAN + COMPILE_INSTRUCTION * instructions * vectors as u64;
+    [compile(1) / PARTS_FEW, compile(vectors_written(instructions as usize)) / PARTS_MANY]
 }
 
 impl Native {
@@ -129,9 +144,25 @@ impl Plan {
         if native.when != JitPolicy::WhenItPays || !self.loops.is_empty() {
             return true;
         }
-        let Effort { few, many, .. } = *self.effort();
-        let enough = (1 + times).saturating_mul(if lanes <= FEW { few } else { many });
-        native.work.load(Ordering::Relaxed).saturating_add(self.work_of(lanes)) >= enough
+        let Effort { compile, look, .. } = *self.effort();
+        let spent = native.work.load(Ordering::Relaxed).saturating_add(self.work_of(lanes));
+        let compile = if spent >= look { *native.rolled_effort.get_or_init(|| self.rolled_effort()) } else { compile };
+        spent >= (1 + times).saturating_mul(compile[(lanes > FEW) as usize])
+    }
+
+    fn rolled_effort(&self) -> [u64; 2] {
+        match self.fused() {
+            Some(fused) => compile_efforts(fused.length(KERNEL_INSTRUCTIONS)),
+            None => self.effort().compile,
+        }
+    }
+
+    /// The plan as lines and rounds, if it has loops that can be part of its code, or if loops are found in it.
+    pub(super) fn fused(&self) -> Option<Arc<FusedLoops>> {
+        if self.is_straight() {
+            return self.native.rolled.get_or_init(|| rolled(self).map(Arc::new)).clone();
+        }
+        FusedLoops::of(self).map(Arc::new)
     }
 
     /// Whether code for lists is to be made, if there is some for so many other arrangements. Until it is, lanes are run
@@ -163,10 +194,10 @@ impl Plan {
     fn find_effort(&self) -> Effort {
         let kernels = self.steps.iter().filter(|s| matches!(s, Step::Op { op, .. } if op.has_kernel())).count() as u64;
         let instructions = self.steps.len() as u64 + KERNEL_INSTRUCTIONS * kernels;
-        let compile = |vectors: usize| COMPILE_PLAN + COMPILE_INSTRUCTION * instructions * vectors as u64;
         let run = self.work() as u64 + KERNEL_STEP * kernels;
-        let many = compile(vectors_written(instructions as usize));
-        Effort { run, few: compile(1) / PARTS_FEW, many: many / PARTS_MANY }
+        let is_long = self.is_straight() && instructions as usize >= LONG_LINE;
+        let look = if is_long { LOOK * self.steps.len() as u64 } else { u64::MAX };
+        Effort { run, compile: compile_efforts(instructions), look }
     }
 
     fn compile(&self, few: bool) -> Option<Compiled> {

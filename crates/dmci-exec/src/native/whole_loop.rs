@@ -93,6 +93,7 @@ impl<'a> Rounds<'a> {
             history: Vec::new(),
             later: &[],
             back: false,
+            moves: 0,
         }
     }
 }
