@@ -172,7 +172,28 @@ thread_local! {
     pub(crate) static WORKSPACE: RefCell<Workspace> = RefCell::default();
 }
 
+/// Rows from which on the memory of a plan is not kept for others once it is gone.
+const MANY_ROWS: usize = 1 << 16;
+
+/// Gives back what this thread and those of the pool hold for plans, which find it again if they are still there.
+fn release_memory() {
+    let release = || {
+        // A thread that ends, or is in the midst of a plan, has other worries.
+        let _ = WORKSPACE.try_with(|workspace| workspace.try_borrow_mut().map(|mut w| *w = Workspace::default()));
+    };
+    release();
+    rayon::spawn_broadcast(move |_| release());
+}
+
 impl Plan {
+    /// Gives back what threads hold for plans, if this one, which nobody runs any more, may have needed much of it.
+    pub(crate) fn release_memory(&self) {
+        let rows = self.slots + self.loops.iter().map(|l| l.body.slots).sum::<usize>();
+        if rows > MANY_ROWS {
+            release_memory();
+        }
+    }
+
     /// Runs the plan over the lanes numbered in `which`, on up to so many threads. A lane's results
     /// do not depend on the other lanes, nor on the number of threads.
     pub fn run(&self, which: &[usize], leaves: &impl Leaves, threads: usize, results: &mut Results) {

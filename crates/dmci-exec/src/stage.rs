@@ -74,6 +74,14 @@ pub struct StageResults {
     at_row: Vec<u32>,
 }
 
+impl Drop for Staged {
+    fn drop(&mut self) {
+        for stage in self.sets.iter().chain(&self.rows).chain([&self.lanes]) {
+            stage.plan.release_memory();
+        }
+    }
+}
+
 impl Staged {
     /// Cuts a tape. Values by set, by row, or both may be set apart.
     pub fn new(tape: &Tape, by_set: bool, by_row: bool) -> Staged {
@@ -416,4 +424,38 @@ fn axes_with(tape: &Tape, at_least: &[Axes]) -> Vec<Axes> {
         });
     }
     axes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::WORKSPACE;
+    use dmci_ops::{Build, Op, Shape};
+    use dmci_tape::Recorder;
+
+    struct Zeros;
+
+    impl Leaves for Zeros {
+        type Number = f64;
+
+        fn leaf(&self, _: usize, _: usize) -> u64 {
+            0
+        }
+    }
+
+    #[test]
+    fn the_memory_of_a_large_plan_goes_with_it() {
+        let mut r = Recorder::new();
+        let shape = Shape::Vector(100_000);
+        let x = r.tensor_leaf("x", LeafKind::Input, shape, &vec![0.0; shape.len()]);
+        let y = r.op(Op::Exp, &[x]);
+        let sum = r.sum(y);
+        let tape = Tape { outputs: vec![sum], ..r.tape().clone() };
+        let staged = Staged::new(&tape, false, false).with_code(JitPolicy::Never);
+        let held = || WORKSPACE.with_borrow(|workspace| workspace.rows.len());
+        staged.lanes.plan.run(&[0, 1], &Zeros, 1, &mut Results::default());
+        assert!(held() > 200_000, "{}", held());
+        drop(staged);
+        assert_eq!(held(), 0);
+    }
 }
