@@ -1,7 +1,7 @@
 //! Programs made from seeds.
 //!
-//! [`language`] makes whole programs that use every corner of the language, for tests. [`grammar`] says which
-//! operations an expression may consist of, with the types of their operands; [`grow`] makes expressions of a
+//! [`language`] makes whole programs that use every corner of the language, for tests; [`models`] makes models as people
+//! write them. [`grammar`] says which operations an expression may consist of, with the types of their operands; [`grow`] makes expressions of a
 //! [`Grammar`], [`mutate`] changes them and [`parameters`] changes what is fitted in them. All of them work on the
 //! program as it is written ([`sexp::Sexp`]), and take their decisions from a source of randomness that the caller
 //! owns: the same source gives the same program.
@@ -22,6 +22,7 @@ pub mod expression;
 pub mod grammar;
 pub mod grow;
 pub mod language;
+pub mod models;
 pub mod mutate;
 pub mod parameters;
 pub mod random;
