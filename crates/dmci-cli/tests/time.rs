@@ -1,4 +1,4 @@
-//! Limits of time of fits. A row of these programs takes long because it is walked: nothing is recorded that others
+//! Limits of time of fits, and of loops that step over their end. In fits, a row of these programs takes long because it is walked: nothing is recorded that others
 //! could use.
 
 #![allow(clippy::unwrap_used)]
@@ -43,4 +43,32 @@ fn the_limit_of_a_fit_ends_a_long_evaluation() {
     let (ran, took) = timed(&space, &["--time-limit", "0.5"]);
     assert!(ran.code == 3 && ran.stderr.contains("--time-limit"), "{} {}", ran.code, ran.stderr);
     assert!(took < Duration::from_secs(8), "{took:?}");
+}
+
+#[test]
+fn a_loop_that_may_step_over_its_end_is_asked_about_for_every_row() {
+    let space = Workspace::new("time-steps");
+    space.write("rows.csv", "x\n1.0\n2.0\n");
+    let program = "(define (go t x) (if (= t 2.5) x (go (+ t 1) (* x k)))) (go 0 x)";
+    let ran = dmci(&["eval", "-e", program, "--set", "k=0.9", "--data", "rows.csv", "--time", "0.5"], "", space.path());
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    let questions = ran.stderr.matches("does a loop test = on a real number?").count();
+    assert_eq!(questions, ran.stderr.matches("error[E0405]").count(), "{}", ran.stderr);
+    assert!(questions > 0 && ran.stderr.contains("all rows together took more than 0.5 s"), "{}", ran.stderr);
+}
+
+#[test]
+fn empty_cells_in_columns_that_nobody_reads_do_not_stop_a_fit() {
+    let space = Workspace::new("fit-empty-cells");
+    space.write("rows.csv", "t,y,n,note\n0,1.0,,\n1,3.0,,a\n2,5.0,7,\n3,7.0,,\n");
+    let program = "(params (a free 0.5) (b free 0.5)) (+ a (* b t))";
+    let fit = |more: &[&str]| {
+        let args = ["fit", "-e", program, "--data", "rows.csv", "--target", "y", "--quiet"];
+        dmci(&[&args[..], more].concat(), "", space.path())
+    };
+    let ran = fit(&[]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    // One that is read does matter.
+    let ran = fit(&["--weights", "n"]);
+    assert!(ran.code == 1 && ran.stderr.contains("n"), "{} {}", ran.code, ran.stderr);
 }
