@@ -5,7 +5,7 @@
 mod common;
 
 use common::{datum, first_difference, shared, uniform};
-use dmci::{Column, Datum, Mode, Model, ModelOptions, Program, RunOptions, Want};
+use dmci::{Column, Datum, JitPolicy, Mode, Model, ModelOptions, Program, RunOptions, Want};
 use serde_json::Value as Json;
 
 fn model_text(name: &str) -> String {
@@ -155,4 +155,21 @@ fn the_corpus_has_the_same_bits_with_every_switch() {
             }
         }
     }
+}
+
+#[test]
+fn rollouts_that_collect_their_predictions_are_one_path() {
+    let sum = "(apply + (map square (reverse l)))";
+    let text = "(let roll ((i 0) (x x0) (l '())) (if (= i 400) SUM
+        (let ((p (+ (* a x) (* b (sin x))))) (roll (+ i 1) p (cons p l)))))";
+    let xs: Vec<f64> = uniform(300, 4);
+    let of = |code: JitPolicy| {
+        let options = ModelOptions { code, ..options(Mode::Dmci) };
+        let model = Model::new(Program::new(&text.replace("SUM", sum)), &["a", "b"], &["x0"], options);
+        let batch = model.evaluate(&[0.9, 0.1], &[Column::Reals(xs.clone())], Want::Gradients).unwrap();
+        assert!(batch.failures.is_empty() && model.recordings() == 1, "{} recordings", model.recordings());
+        let all = batch.values.iter().chain(&batch.gradients);
+        all.map(|x| x.to_bits()).collect::<Vec<u64>>()
+    };
+    assert_eq!(of(JitPolicy::Always), of(JitPolicy::Never));
 }
