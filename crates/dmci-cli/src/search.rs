@@ -144,6 +144,10 @@ fn problem_of(file: Option<&PathBuf>, args: &RowArgs) -> Result<SearchProblem, R
         search.inputs = args.inputs.as_ref().map(names);
     }
     fit.objective |= args.objective;
+    if let Some(states) = &args.ode {
+        search.ode = names(states);
+    }
+    lay(&mut search.time, &args.time);
     search.rolling |= args.rolling;
     let count = |place: &mut usize, given: Option<u64>| *place = given.map_or(*place, |n| n as usize);
     count(&mut search.folds, args.folds);
@@ -197,8 +201,11 @@ fn sources(problem: &SearchProblem) -> Result<Sources, Report> {
     let Some(data) = &settings.data else {
         return Err(wrong("no table is named".into(), "name one with --data FILE"));
     };
-    if settings.target.is_empty() && !settings.objective {
-        return Err(wrong("no column to predict is named".into(), "name one with --target COLUMN"));
+    if settings.target.is_empty() && !settings.objective && problem.search.ode.is_empty() {
+        return Err(wrong(
+            "no column to predict is named".into(),
+            "name one with --target COLUMN, or the states of a system with --ode",
+        ));
     }
     let programs = |paths: &[String]| -> Result<Vec<Program>, Report> {
         let text = |path: &String| {

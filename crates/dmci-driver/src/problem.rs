@@ -4,11 +4,10 @@
 use crate::request::{Begun, SearchRequest, contract};
 use dmci::{Program, Report};
 use dmci_fit::RunSettings;
-use dmci_search::data::FLOOR;
 use dmci_search::funnel::read;
 use dmci_search::general::{General, Sources};
 use dmci_search::problem::SearchProblem;
-use dmci_search::search::{Search, Settings};
+use dmci_search::search::{Proposer, Search, Settings};
 use dmci_search::worker::Workshop;
 use std::collections::VecDeque;
 
@@ -18,6 +17,9 @@ pub fn request_of(problem: &SearchProblem) -> SearchRequest {
     let shares: Vec<String> = search.proposers.iter().map(|(name, share)| format!("{name}={share}")).collect();
     SearchRequest {
         target: fit.target.first().cloned().unwrap_or_default(),
+        ode: search.ode.clone(),
+        time: search.time.clone(),
+        group: fit.group.clone(),
         inputs: search.inputs.clone(),
         weights: fit.weights.clone(),
         sigma: fit.sigma.clone(),
@@ -41,7 +43,7 @@ fn is_plain(problem: &SearchProblem, sources: &Sources) -> bool {
     let least_squares = matches!(fit.loss.as_deref(), None | Some("mse" | "sse"));
     let others = [&fit.group, &fit.trials, &fit.holdout, &fit.start_from];
     let run = RunSettings { seed: problem.fit.run.seed, ..RunSettings::default() };
-    let is_row = fit.target.len() == 1 && !fit.objective && fit.only.is_none();
+    let is_row = problem.search.ode.is_empty() && fit.target.len() == 1 && !fit.objective && fit.only.is_none();
     if !is_row || !least_squares || others.iter().any(|o| o.is_some()) || problem.fit.run != run {
         return false;
     }
@@ -86,14 +88,18 @@ pub fn begin(problem: &SearchProblem, sources: Sources, proposers: Option<&str>)
     let workshop = workshop(problem, sources)?;
     let mut proposers = problem.proposers()?;
     if proposers.is_empty() {
-        proposers = Settings::default().proposers;
+        proposers = match problem.search.ode.is_empty() {
+            true => Settings::default().proposers,
+            // Whole systems are integrated: what fits each equation alone, and changes of what was found.
+            false => vec![(Proposer::Library, 2.0), (Proposer::Grammar, 1.0)],
+        };
     }
     let settings = Settings {
         seed: problem.search.seed,
         islands: problem.search.islands,
         proposers,
         evaluations: problem.budget.evaluations,
-        exact_at: FLOOR * workshop.data.variance,
+        exact_at: workshop.data.exact,
         ..Settings::default()
     };
     let seeds = workshop.general().map(General::seeds).unwrap_or_default();

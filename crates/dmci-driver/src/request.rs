@@ -1,12 +1,13 @@
 //! What a search is asked to do, with the defaults of every front end, and the search that it begins.
 
 use crate::run::Limits;
-use dmci::{Cancel, Diagnostic, ErrorCode, Report};
+use dmci::{Cancel, Diagnostic, ErrorCode, Program, Report, RunOptions};
 use dmci_fit::{Table, find_column};
 use dmci_search::archive::Entry;
 use dmci_search::candidate::Candidate;
-use dmci_search::data::{Data, FLOOR, Folds, Part};
+use dmci_search::data::{Data, Folds, Part};
 use dmci_search::funnel::{Contract, read};
+use dmci_search::general::Sources;
 use dmci_search::judge::{Finding, Judgement, baselines, judge};
 use dmci_search::operation::Operations;
 use dmci_search::problem::SearchProblem;
@@ -22,6 +23,12 @@ use std::time::Duration;
 pub struct SearchRequest {
     /// The column to predict.
     pub target: String,
+    /// The states of a system of ODEs, in place of a target.
+    pub ode: Vec<String>,
+    /// The column of times of a system.
+    pub time: Option<String>,
+    /// The column of runs of a system.
+    pub group: Option<String>,
     /// The columns that programs may read; all others if there is no list.
     pub inputs: Option<Vec<String>>,
     /// The column of weights.
@@ -60,6 +67,9 @@ impl Default for SearchRequest {
         let SearchProblem { search, budget, .. } = SearchProblem::default();
         SearchRequest {
             target: String::new(),
+            ode: search.ode,
+            time: search.time,
+            group: None,
             inputs: search.inputs,
             weights: None,
             sigma: None,
@@ -143,7 +153,7 @@ impl SearchRequest {
 
     /// The settings of the state machine, with the default proposers and without a limit.
     pub(crate) fn settings(&self, workshop: &Workshop) -> Settings {
-        let exact_at = FLOOR * workshop.data.variance;
+        let exact_at = workshop.data.exact;
         Settings { seed: self.seed, islands: self.islands, exact_at, ..Settings::default() }
     }
 
@@ -160,6 +170,14 @@ impl SearchRequest {
 
     /// The search over a table, with the texts of programs to begin with and of baselines, by name.
     pub fn begin(&self, table: &Table, seeds: &[(String, String)], own: &[(String, String)]) -> Result<Begun, Report> {
+        if !self.ode.is_empty() {
+            let programs =
+                |list: &[(String, String)]| list.iter().map(|(n, text)| Program::named(n, text)).collect::<Vec<_>>();
+            let run = RunOptions::default();
+            let (table, seeds, baselines) = (table.clone(), programs(seeds), programs(own));
+            let sources = Sources { table, seeds, baselines, start_from: None, run };
+            return crate::problem::begin(&self.problem()?, sources, None);
+        }
         let proposers = match &self.proposer {
             Some(text) => proposers(text)?,
             None => Settings::default().proposers,
@@ -179,6 +197,23 @@ impl SearchRequest {
         let first = base.iter().chain(&seeds).chain(&own).map(|(_, c)| c.clone()).collect();
         let search = Search::new(settings, first);
         Ok(Begun { workshop, search, pending: VecDeque::new(), own, seed: self.seed })
+    }
+
+    /// What is asked for as a problem.
+    fn problem(&self) -> Result<SearchProblem, Report> {
+        let mut problem = SearchProblem::default();
+        let (fit, search) = (&mut problem.fit.problem, &mut problem.search);
+        fit.target = if self.target.is_empty() { Vec::new() } else { vec![self.target.clone()] };
+        (fit.group, fit.weights, fit.sigma) = (self.group.clone(), self.weights.clone(), self.sigma.clone());
+        (search.ode, search.time, search.inputs) = (self.ode.clone(), self.time.clone(), self.inputs.clone());
+        (search.sealed, search.rolling, search.folds) = (self.sealed.clone(), self.rolling, self.folds);
+        (search.operations, search.size, search.seed) = (self.operations.clone(), self.size, self.seed);
+        search.islands = self.islands;
+        if let Some(text) = &self.proposer {
+            search.proposers = proposers(text)?.into_iter().map(|(p, share)| (p.name().to_string(), share)).collect();
+        }
+        (problem.budget.evaluations, problem.budget.time_limit) = (self.evaluations, self.time_limit);
+        Ok(problem)
     }
 
     /// Parts the rows of a table.

@@ -73,6 +73,8 @@ pub struct Data {
     pub sealed: Part,
     /// The variance of the open target.
     pub variance: f64,
+    /// The mean square below which errors count as none.
+    pub exact: f64,
 }
 
 /// Rows of the lowest rung.
@@ -129,13 +131,14 @@ impl Data {
         let folds = folds.map(|(fit, out)| (open.select(&fit), open.select(&out))).collect();
         let mean = open.target.iter().sum::<f64>() / m.max(1) as f64;
         let variance = open.target.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>() / m.max(1) as f64;
-        Data { inputs, target: target.into(), open, few, folds, sealed, variance }
+        let exact = FLOOR * variance;
+        Data { inputs, target: target.into(), open, few, folds, sealed, variance, exact }
     }
 
     /// The sum of squares that counts as none, of so many rows.
     pub fn floor(&self, rows: usize) -> f64 {
         // Two digits below what any score can tell apart.
-        0.01 * FLOOR * self.variance * rows as f64
+        0.01 * self.exact * rows as f64
     }
 
     /// A number for all rows and their parts.

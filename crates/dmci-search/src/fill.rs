@@ -45,24 +45,41 @@ impl Filler {
         stream: &mut Stream,
     ) -> Vec<Candidate> {
         let seeds = self.general.seeds();
-        let list: Vec<Candidate> = match proposer {
-            Proposer::Enumeration => self.enumerated(number),
-            Proposer::Random => (0..BATCH).map(|_| self.random(&seeds[stream.below(seeds.len())], stream)).collect(),
-            // The contents of a hole have no columns of their own.
-            Proposer::Decomposition => Vec::new(),
-            Proposer::Grammar | Proposer::Library | Proposer::Model => (0..BATCH)
-                .map(|_| {
-                    let pool = if parents.is_empty() { &seeds } else { parents };
-                    let (a, b) = (&pool[stream.below(pool.len())], &pool[stream.below(pool.len())]);
-                    self.changed(a, b, stream)
-                })
-                .collect(),
+        let list: Vec<Candidate> = match (proposer, &self.general.ode) {
+            (Proposer::Library, Some(ode)) => {
+                ode.propose(&self.general.templates[0], number, parents, BATCH, stream)
+            }
+            _ => self.others(proposer, number, parents, &seeds, stream),
         };
         let fits = |c: &Candidate| {
             let holes = &self.general.template(c).holes;
             !holes.is_empty() && c.contents().zip(holes).all(|(e, h)| e.complexity() <= h.limits.size)
         };
         list.into_iter().filter(fits).collect()
+    }
+
+    /// What needs nothing but seeds.
+    fn others(
+        &self,
+        proposer: Proposer,
+        number: usize,
+        parents: &[Candidate],
+        seeds: &[Candidate],
+        stream: &mut Stream,
+    ) -> Vec<Candidate> {
+        match proposer {
+            Proposer::Enumeration => self.enumerated(number),
+            Proposer::Random => (0..BATCH).map(|_| self.random(&seeds[stream.below(seeds.len())], stream)).collect(),
+            // The contents of a hole have no columns of their own.
+            Proposer::Decomposition => Vec::new(),
+            Proposer::Grammar | Proposer::Library | Proposer::Model => (0..BATCH)
+                .map(|_| {
+                    let pool = if parents.is_empty() { seeds } else { parents };
+                    let (a, b) = (&pool[stream.below(pool.len())], &pool[stream.below(pool.len())]);
+                    self.changed(a, b, stream)
+                })
+                .collect(),
+        }
     }
 
     fn grammar(hole: &Hole) -> Grammar<'_> {

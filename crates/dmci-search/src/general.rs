@@ -3,16 +3,22 @@
 //! A likelihood is written as a mean square, exp(2 L / n), so that n/2 times its logarithm is the negative
 //! log-likelihood L, and everything that ranks mean squares ranks likelihoods.
 
+mod rows;
+mod systems;
+
 use crate::candidate::Candidate;
-use crate::data::{Data, Part, SEALED_SHARE, shuffled};
+use crate::data::{Data, FLOOR, Part, shuffled};
 use crate::funnel::{Rejection, Stage};
 use crate::grouped::{GroupFit, Grouped};
+use crate::ode::{self, Ode};
 use crate::problem::{ObjectiveKind, SearchProblem, refusal};
 use crate::template::Template;
+use rows::{inputs, sealed_marks};
 use dmci::{Column, Datum, Program, Report, RunOptions};
 use dmci_fit::{FitRecord, FitRequest, Inputs, LeanFit, LeanOptions, Loss, Problem, Table, TableColumn};
 use dmci_ops::real::exp;
 use dmci_stats::random::Stream;
+use std::sync::Arc;
 
 /// What somebody else has read for a search.
 #[derive(Clone, Debug)]
@@ -70,13 +76,12 @@ pub struct General {
     measure: Measure,
     /// What fits candidates that are expressions of rows, group by group.
     grouped: Option<Grouped>,
+    /// The system, if candidates are right-hand sides of ODEs.
+    pub ode: Option<Arc<Ode>>,
     seed: u64,
     /// Counts of what is fitted and sealed, for who prints them.
     pub data: Data,
 }
-
-/// Fewer rows than this in a series, or in all, and none are sealed.
-const SEAL_FROM: usize = 30;
 
 /// The part of a series that validates.
 const TAIL: f64 = 0.25;
@@ -102,28 +107,49 @@ impl General {
     /// Prepares a problem. Fails if its settings, its table and its seeds do not go together.
     pub fn new(problem: &SearchProblem, sources: Sources) -> Result<General, Report> {
         problem.check()?;
-        let Sources { table, seeds, baselines, start_from, run } = sources;
+        let objective;
+        let problem = match problem.search.ode.is_empty() {
+            true => problem,
+            false => {
+                objective = ode::as_objective(problem)?;
+                &objective
+            }
+        };
+        let Sources { table, mut seeds, mut baselines, start_from, run } = sources;
         let mut request = problem.fit.clone();
         request.check()?;
         let settings = &request.problem;
         let (is_objective, seed) = (settings.objective, problem.search.seed);
+        let marks = sealed_marks(problem, &table)?;
+        let part = |wanted: bool| (0..table.rows).filter(|&r| marks[r] == wanted).collect::<Vec<usize>>();
+        let (open_rows, sealed_rows) = (part(false), part(true));
+        let open = select(&table, &open_rows);
+        let ode = match problem.search.ode.is_empty() {
+            true => None,
+            false => Some(Arc::new(Ode::new(problem, &open, &table, &marks)?)),
+        };
+        if let Some(ode) = &ode {
+            let (linear, constant) = ode.programs();
+            seeds = vec![linear];
+            baselines.insert(0, constant);
+        }
         if seeds.is_empty() {
             let message = "a search with an objective, groups or a loss other than least squares needs a seed";
             return Err(refusal(message, "name a program to begin with among the seeds"));
         }
-        let inputs = inputs(problem, &table);
+        let inputs = ode.as_ref().map_or_else(|| inputs(problem, &table), |ode| ode.arguments.clone());
         let (usual, own) = (problem.limits()?, problem.hole_limits()?);
         let mut templates = Vec::new();
         for program in &seeds {
             templates.push(Template::read(program, &inputs, &usual, &own)?);
         }
-        for program in &baselines {
-            templates.push(Template::fixed(program)?);
+        for (number, program) in baselines.iter().enumerate() {
+            // The constants of a system are a baseline with holes.
+            templates.push(match ode.is_some() && number == 0 {
+                true => Template::read(program, &inputs, &usual, &own)?,
+                false => Template::fixed(program)?,
+            });
         }
-        let marks = sealed_marks(problem, &table)?;
-        let part = |wanted: bool| (0..table.rows).filter(|&r| marks[r] == wanted).collect::<Vec<usize>>();
-        let (open_rows, sealed_rows) = (part(false), part(true));
-        let open = select(&table, &open_rows);
         let sealed = (!sealed_rows.is_empty()).then(|| {
             let marked = Column::Reals(marks.iter().map(|m| f64::from(u8::from(*m))).collect());
             let mut all = table.clone();
@@ -163,7 +189,7 @@ impl General {
             Validation::Folds(k) => k,
             _ => 1,
         };
-        let data = Data {
+        let mut data = Data {
             inputs,
             target: if target.is_empty() { "objective".into() } else { target },
             open: rows_of(count),
@@ -172,7 +198,15 @@ impl General {
             sealed: rows_of(sealed_rows.len()),
             // Likelihoods have no floor.
             variance: if measure == Measure::Likelihood { 0.0 } else { variance },
+            exact: if measure == Measure::Likelihood { 0.0 } else { FLOOR * variance },
         };
+        if let Some(ode) = &ode {
+            data.target = (0..ode.states.len()).map(|i| ode.rate(i)).collect::<Vec<_>>().join(", ");
+            data.open = rows_of(ode.measured());
+            data.folds = vec![Default::default(); problem.search.folds];
+            // Errors are measured in deviations.
+            (data.variance, data.exact) = (1.0, ode::FLOOR);
+        }
         let least = templates[..seeds.len()].iter().map(Template::nodes).min().unwrap_or(0);
         let programs: Vec<Program> = seeds.iter().chain(&baselines).cloned().collect();
         let mut general = General {
@@ -188,6 +222,7 @@ impl General {
             validation,
             measure,
             grouped: None,
+            ode,
             seed,
             data,
         };
@@ -195,7 +230,10 @@ impl General {
         for number in 0..general.templates.len() {
             let candidate = general.templates[number].candidate(number);
             let problem = general.problem(&candidate, &general.request, &general.open)?;
-            problem.check_start()?;
+            // A line may run away: its fit finds a start.
+            if general.ode.is_none() {
+                problem.check_start()?;
+            }
             // Every variable of a hole must be in scope there.
             if let Some(all) = general.templates[number].with_all_variables(number) {
                 general.problem(&all, &general.request, &general.open)?;
@@ -227,7 +265,7 @@ impl General {
         };
         let folds: Vec<Vec<usize>> =
             (0..k.min(self.open.rows)).map(|fold| self.fold(self.open.rows, k, fold)).collect();
-        let floor = crate::data::FLOOR * self.data.variance;
+        let floor = self.data.exact;
         Grouped::new(&self.templates, programs, target, [&self.open, &sealed], &folds, floor)
     }
 
@@ -335,7 +373,12 @@ impl General {
         if let Some(grouped) = &self.grouped {
             return self.fit_groups(grouped, candidate, rung, starts);
         }
+        if let Some(ode) = self.system_of(candidate) {
+            return self.fit_system(ode, candidate, rung);
+        }
         let problem = self.opened(candidate)?;
+        // What slopes say is a better start than a draw.
+        let starts = if self.ode.is_some() { 1 } else { starts };
         let options = LeanOptions {
             epochs: if rung == 0 { FEW_EPOCHS } else { EPOCHS },
             starts,
@@ -348,13 +391,16 @@ impl General {
         if rung > 0 && !problem.is_determined(&fit.raw).map_err(cancelled)? {
             return Err(not_determined());
         }
-        let sum = fit.loss * if problem.loss.is_mean() { problem.measurements() as f64 } else { 1.0 };
+        // Residuals give half of the sum of their squares.
+        let half = if self.ode.is_some() { 2.0 } else { 1.0 };
+        let sum = half * fit.loss * if problem.loss.is_mean() { problem.measurements() as f64 } else { 1.0 };
         let typical = problem.typical_values(&fit.raw);
         let template = self.template(candidate);
         let names = template.new_names(candidate).into_iter().chain(template.own_names().cloned());
         let value = |(name, old): (String, &f64)| typical.iter().find(|(n, _)| *n == name).map_or(*old, |(_, v)| *v);
         let values = names.zip(&candidate.values).map(value).collect();
-        let (count, numbers) = (problem.measurements(), fit.raw.len());
+        let numbers = fit.raw.len();
+        let count = if self.ode.is_some() { self.data.open.len() } else { problem.measurements() };
         Ok(Fitted { mean_square: self.mean_square(sum, count), fit, values, numbers, count })
     }
 
@@ -394,6 +440,12 @@ impl General {
             let Some(found) = grouped.fit(template, candidate, EPOCHS, 1) else { return Ok(Losses::none()) };
             *work = work.saturating_add(found.work);
             return Ok(Losses::of(grouped.fold_squares(template, candidate, &found.values, EPOCHS, work)));
+        }
+        if let Some(ode) = self.system_of(candidate) {
+            return Ok(self.system_losses(ode, candidate, work));
+        }
+        if let Some(ode) = &self.ode {
+            return self.block_losses(ode, candidate, work);
         }
         let problem = match self.validation {
             Validation::Tail => self.problem(candidate, &self.tail, &self.open)?,
@@ -439,6 +491,9 @@ impl General {
     /// The losses of the sealed rows with a fit to all others; none if no rows are sealed.
     pub fn sealed_losses(&self, candidate: &Candidate) -> Result<Option<Losses>, Report> {
         let Some((all, request)) = &self.sealed else { return Ok(None) };
+        if let Some(ode) = self.system_of(candidate) {
+            return Ok(Some(self.sealed_system_losses(ode, candidate)));
+        }
         if let Some(grouped) = &self.grouped {
             let template = self.template(candidate);
             let found = grouped.fit(template, candidate, EPOCHS, 4);
@@ -448,6 +503,11 @@ impl General {
         let problem = self.problem(candidate, request, all)?;
         let options = LeanOptions { epochs: EPOCHS, starts: 4, seed: candidate.hash };
         let Some(fit) = problem.lean_fit(problem.start(), &options)? else { return Ok(Some(Losses::none())) };
+        if self.ode.is_some() {
+            let whole = self.problem(candidate, &self.request, all)?;
+            let marks = all.column(SEALED).and_then(|c| c.reals().ok()).unwrap_or_default();
+            return self.state_losses(&whole, &fit.raw, &|row| marks[row] > 0.0).map(Some);
+        }
         if problem.is_objective() {
             return self.beyond(candidate, &problem, &fit.raw, all).map(Some);
         }
@@ -514,76 +574,6 @@ fn not_determined() -> Rejection {
         "only a combination of the parameters is determined",
         "drop a parameter that does the work of another",
     )
-}
-
-/// The columns that contents may read where a seed has no holes.
-fn inputs(problem: &SearchProblem, table: &Table) -> Vec<String> {
-    if let Some(list) = &problem.search.inputs {
-        return list.clone();
-    }
-    let settings = &problem.fit.problem;
-    let aside = [&settings.weights, &settings.sigma, &settings.trials, &settings.group];
-    let marks =
-        [&problem.search.sealed, &settings.holdout].map(|m| m.as_deref().and_then(|t| t.strip_prefix("column:")));
-    let is_input = |c: &&TableColumn| {
-        let is_aside = aside.iter().any(|a| a.as_ref() == Some(&c.name)) || marks.contains(&Some(c.name.as_str()));
-        !settings.target.contains(&c.name) && !is_aside && c.reals().is_ok()
-    };
-    table.columns.iter().filter(is_input).map(|c| c.name.clone()).collect()
-}
-
-/// Which rows are sealed: those that a column marks, none, or by default a quarter, of series their ends.
-fn sealed_marks(problem: &SearchProblem, table: &Table) -> Result<Vec<bool>, Report> {
-    let n = table.rows;
-    let settings = &problem.fit.problem;
-    match problem.search.sealed.as_deref() {
-        Some("none") => return Ok(vec![false; n]),
-        Some(text) => {
-            let Some(name) = text.strip_prefix("column:") else {
-                return Err(refusal(
-                    format!("{text} does not say which rows are sealed"),
-                    "write column:NAME, or none",
-                ));
-            };
-            let column = dmci_fit::find_column(table, name)?;
-            let marks = column.reals().map_err(|row| {
-                refusal(
-                    format!("{name} has {} in row {}, expected a number", column.shown(row), row + 1),
-                    "write 0 or 1",
-                )
-            })?;
-            return Ok(marks.iter().map(|m| *m != 0.0).collect());
-        }
-        None => {}
-    }
-    if settings.objective {
-        let key =
-            |r: usize| settings.group.as_ref().and_then(|g| table.column(g)).map_or(String::new(), |c| c.shown(r));
-        let mut series: Vec<(String, Vec<usize>)> = Vec::new();
-        for r in 0..n {
-            let name = key(r);
-            match series.iter_mut().find(|(other, _)| *other == name) {
-                Some((_, rows)) => rows.push(r),
-                None => series.push((name, vec![r])),
-            }
-        }
-        let mut marks = vec![false; n];
-        for (_, rows) in series.iter().filter(|(_, rows)| rows.len() >= SEAL_FROM) {
-            let first = rows.len() - (rows.len() as f64 * SEALED_SHARE) as usize;
-            rows[first..].iter().for_each(|&r| marks[r] = true);
-        }
-        return Ok(marks);
-    }
-    let mut marks = vec![false; n];
-    if n >= SEAL_FROM {
-        let count = (n as f64 * SEALED_SHARE) as usize;
-        if problem.search.rolling {
-            marks[n - count..].fill(true);
-        } else {
-            shuffled(n, &mut Stream::new(problem.search.seed, 0x5ea1))[..count].iter().for_each(|&r| marks[r] = true);
-        }
-    }
-    Ok(marks)
 }
 
 /// The program with other starts of some parameters.

@@ -3,7 +3,6 @@
 
 use crate::archive::Entry;
 use crate::candidate::Candidate;
-use crate::data::FLOOR;
 use crate::expr::{Expr, Node};
 use crate::operation::{Operation, Operations};
 use crate::score::{Score, Scorer};
@@ -282,7 +281,7 @@ fn words(
     };
     if finding == Finding::Found {
         let squares = best.sealed.or(best.entry.score.validation).unwrap_or(f64::INFINITY);
-        if squares <= FLOOR * data.variance {
+        if squares <= data.exact {
             text += " It leaves nothing but rounding.";
         } else if !not_distinguishable.is_empty() {
             let shown: Vec<String> = not_distinguishable.iter().take(3).cloned().collect();

@@ -167,23 +167,63 @@ impl Fitter {
                 }
             }
         }
+        let mut begun = Solution { values, squares, converged: squares <= rows.floor, evaluations, rank: k };
+        if let Some(steps) = &solved {
+            begun.rank = steps.rank();
+            let decrement = steps.decrement_of(&self.jacobian, &self.residuals);
+            begun.converged |= decrement <= DECREMENT * squares.max(rows.floor);
+        }
+        Some(self.descend(begun, linear, rows.floor, iterations, &mut |fitter, values| {
+            fitter.evaluate(model, rows, values)
+        }))
+    }
+
+    /// Fits residuals that somebody else evaluates: it leaves them and their Jacobian with the fitter, and gives the sum
+    /// of squares, which is not finite where there is no fit. None if it is not at the start.
+    pub fn fit_residuals(
+        &mut self,
+        start: &[f64],
+        floor: f64,
+        iterations: usize,
+        evaluate: &mut dyn FnMut(&mut Vec<f64>, &mut Vec<f64>, &[f64]) -> f64,
+    ) -> Option<Solution> {
+        let mut evaluate = |fitter: &mut Fitter, values: &[f64]| {
+            let Fitter { residuals, jacobian, .. } = fitter;
+            evaluate(residuals, jacobian, values)
+        };
+        let squares = evaluate(self, start);
+        let begun = Solution {
+            values: start.to_vec(),
+            squares,
+            converged: squares <= floor || start.is_empty(),
+            evaluations: 1,
+            rank: start.len(),
+        };
+        squares.is_finite().then(|| self.descend(begun, &vec![false; start.len()], floor, iterations, &mut evaluate))
+    }
+
+    /// Steps of Levenberg and Marquardt from a point where residuals and Jacobian are known.
+    fn descend(
+        &mut self,
+        begun: Solution,
+        linear: &[bool],
+        floor: f64,
+        iterations: usize,
+        evaluate: &mut dyn FnMut(&mut Fitter, &[f64]) -> f64,
+    ) -> Solution {
+        let Solution { mut values, mut squares, mut converged, mut evaluations, mut rank } = begun;
+        let k = values.len();
+        let all_linear = linear.iter().all(|l| *l);
         let mut damping: f64 = 1e-3;
         let mut growth = 2.0;
         let mut units = vec![0.0; k];
-        let mut rank = k;
-        let mut converged = squares <= rows.floor;
-        if let Some(steps) = &solved {
-            rank = steps.rank();
-            let decrement = steps.decrement_of(&self.jacobian, &self.residuals);
-            converged |= decrement <= DECREMENT * squares.max(rows.floor);
-        }
         let mut iteration = 0;
         while !converged && iteration < iterations {
             iteration += 1;
             let steps = Steps::new(&self.jacobian, &self.residuals, k, &mut self.columns);
             rank = steps.rank();
             let decrement = steps.decrement();
-            if decrement <= DECREMENT * squares.max(rows.floor) {
+            if decrement <= DECREMENT * squares.max(floor) {
                 converged = true;
                 break;
             }
@@ -210,7 +250,7 @@ impl Fitter {
                             left * left
                         })
                         .sum::<f64>();
-                let found = self.evaluate(model, rows, &next);
+                let found = evaluate(self, &next);
                 evaluations += 1;
                 let gain = (squares - found) / predicted;
                 if found.is_finite() && found < squares && gain > 1e-4 {
@@ -230,12 +270,12 @@ impl Fitter {
             }
             if !accepted {
                 // Nothing around is better: what is left is rounding, if the decrement is small, or a cliff.
-                converged = decrement <= 1e-4 * squares.max(rows.floor) && iteration < iterations;
+                converged = decrement <= 1e-4 * squares.max(floor) && iteration < iterations;
                 break;
             }
-            converged = squares <= rows.floor;
+            converged = squares <= floor;
         }
-        Some(Solution { values, squares, converged, evaluations, rank })
+        Solution { values, squares, converged, evaluations, rank }
     }
 }
 

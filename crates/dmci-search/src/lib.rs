@@ -23,6 +23,7 @@ pub mod lower;
 pub mod mathml;
 pub mod monomial;
 pub mod normal;
+pub mod ode;
 pub mod operation;
 pub mod problem;
 pub mod prompt;

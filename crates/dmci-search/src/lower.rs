@@ -25,6 +25,35 @@ pub fn tape(expr: &Expr, inputs: usize, derivatives: bool) -> Tape {
     Passes::default().run(&tape)
 }
 
+/// The tape of a system of expressions that share inputs, each with parameters of its own: their values, and behind them
+/// the derivatives that are not 0, of which the list says of which expression and by which leaf they are. Leaves are all
+/// parameters in order, then the inputs.
+pub fn system(exprs: &[Expr], inputs: usize) -> (Tape, Vec<(usize, usize)>) {
+    let mut recorder = Recorder::new();
+    let counts: Vec<usize> = exprs.iter().map(Expr::parameters).collect();
+    let total: usize = counts.iter().sum();
+    let parameters: Vec<NodeId> = (0..total).map(|_| recorder.leaf("p", LeafKind::Param, 1.0)).collect();
+    let columns: Vec<NodeId> = (0..inputs).map(|_| recorder.leaf("x", LeafKind::Input, 1.0)).collect();
+    let (mut outputs, mut first) = (Vec::new(), 0);
+    for (expr, count) in exprs.iter().zip(&counts) {
+        outputs.push(record(&mut recorder, expr, &mut 0, &parameters[first..first + count], &columns));
+        first += count;
+    }
+    let all: Vec<NodeId> = parameters.iter().chain(&columns).copied().collect();
+    let mut known = Vec::new();
+    for i in 0..exprs.len() {
+        for (leaf, part) in gradient(&mut recorder, outputs[i], &all).into_iter().enumerate() {
+            if let Some(part) = part {
+                outputs.push(part);
+                known.push((i, leaf));
+            }
+        }
+    }
+    let mut tape = recorder.tape().clone();
+    tape.outputs = outputs;
+    (Passes::default().run(&tape), known)
+}
+
 /// Operands from left to right and then their operation, as a walk does it: adjoints are summed in the order of nodes.
 fn record(recorder: &mut Recorder, expr: &Expr, at: &mut usize, parameters: &[NodeId], columns: &[NodeId]) -> NodeId {
     let node = expr.nodes[*at];

@@ -56,6 +56,10 @@ pub struct SearchSettings {
     pub size: usize,
     /// Holes that have operations or a size of their own.
     pub holes: BTreeMap<String, HoleSettings>,
+    /// The states of a system of ODEs whose right-hand sides are searched for.
+    pub ode: Vec<String>,
+    /// The column of times of a system of ODEs.
+    pub time: Option<String>,
     /// What the value of an objective is: `likelihood`, a negative logarithm, or `squares`, a sum of squares.
     pub objective: ObjectiveKind,
     /// Islands.
@@ -109,6 +113,8 @@ impl Default for SearchSettings {
             operations: DEFAULT.to_string(),
             size: 30,
             holes: BTreeMap::new(),
+            ode: Vec::new(),
+            time: None,
             objective: ObjectiveKind::default(),
             islands: Settings::default().islands,
             proposers: BTreeMap::new(),

@@ -1,7 +1,7 @@
 //! Scores: the fit ladder over the rows of a search, and the description length that ranks candidates.
 
 use crate::candidate::Candidate;
-use crate::data::{Data, FLOOR};
+use crate::data::Data;
 use crate::expr::{Expr, Node};
 use crate::funnel::{Rejection, Stage};
 use crate::general::General;
@@ -104,8 +104,7 @@ impl<'d> Scorer<'d> {
 
     fn length(&self, mean_square: f64, rows: usize, parameters: usize, nodes: usize) -> f64 {
         let n = rows as f64;
-        let floor = FLOOR * self.data.variance;
-        let floored = f64::max(mean_square, floor.max(f64::MIN_POSITIVE));
+        let floored = f64::max(mean_square, self.data.exact.max(f64::MIN_POSITIVE));
         0.5 * n * log(floored) + 0.5 * parameters as f64 * log(n.max(2.0)) + nodes as f64 * self.node_cost()
     }
 

@@ -9,6 +9,7 @@ pub mod lanczos;
 pub mod linear;
 pub mod random;
 pub mod residuals;
+pub mod smooth;
 pub mod sobol;
 pub mod spectrum;
 mod symmetric;

@@ -194,8 +194,11 @@ class _Meter:
 
 def search(
     data: Any,
-    target: str,
+    target: Optional[str] = None,
     *,
+    ode: Union[None, str, Sequence[str]] = None,
+    time: Optional[str] = None,
+    group: Optional[str] = None,
     inputs: Optional[Sequence[str]] = None,
     operations: Union[None, str, Sequence[str]] = None,
     time_limit: Optional[float] = None,
@@ -221,9 +224,15 @@ def search(
     data, settings and seed alone. Ctrl-C ends it with the best so far. ``settings`` are those of ``dmci search``:
     ``proposer``, ``islands``, ``folds``, ``rolling``, ``controls``.
 
+    With ``ode=["x", "y"]`` and ``time="t"`` in place of ``target``, the search finds the right-hand sides of the ordinary
+    differential equations that these columns follow; ``group`` names the column of runs, if there are several initial
+    conditions. The best program is an objective, for ``dmci.fit(program, data, objective=True, group=group)``.
+
     ``callback`` is called with a :class:`SearchProgress` up to ten times a second; if it gives something true, the
     search ends. ``progress`` shows a line on the terminal.
     """
+    if target is None and ode is None:
+        raise TypeError("name the column to predict with target=, or the states of a system with ode=")
     columns: Optional[Dict[str, Any]] = None
     file: Optional[Tuple[str, bytes]] = None
     if isinstance(data, (str, os.PathLike)):
@@ -242,7 +251,8 @@ def search(
         request[name] = f"column:({name})" if name == "sealed" else f"({name})"
     if operations is not None and not isinstance(operations, str):
         operations = " ".join(operations)
-    request.update(target=target, inputs=None if inputs is None else list(inputs), operations=operations)
+    states = [ode] if isinstance(ode, str) else None if ode is None else list(ode)
+    request.update(target=target, ode=states, time=time, group=group, inputs=None if inputs is None else list(inputs), operations=operations)
     request.update(time_limit=time_limit, evaluations=evaluations, threads=threads, seed=seed, size=size)
     request = {name: value for name, value in request.items() if value is not None}
     show = sys.stderr.isatty() if progress is None else progress

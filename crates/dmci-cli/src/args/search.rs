@@ -14,6 +14,7 @@ Examples:
   dmci search --data series.csv --target y --rolling --write best.scm
   dmci search --data rows.csv --target y --seed-program model.scm --ops '+ - * /'
   dmci search problem.toml --time-limit 600
+  dmci search --data series.csv --ode 'x,y' --time t --group run
   dmci search --data rows.csv --target y --out run.dmci
   dmci search --resume run.dmci --time-limit 600
   dmci search --data rows.csv --target y --model qwen3 --endpoint http://127.0.0.1:8080/v1 --money none
@@ -126,7 +127,13 @@ pub struct RowArgs {
     /// Minimise the program's own value, as in dmci fit; needs a seed program
     #[arg(long)]
     pub objective: bool,
-    /// Column of groups; an objective program is run for each of them
+    /// States of a system of ODEs, with commas between them: search for their derivatives
+    #[arg(long, value_name = "COLUMNS", requires = "time", conflicts_with_all = ["target", "objective"])]
+    pub ode: Option<String>,
+    /// Column of times of a system of ODEs
+    #[arg(long, value_name = "COLUMN")]
+    pub time: Option<String>,
+    /// Column of groups: of a system of ODEs its initial conditions; an objective program is run for each of them
     #[arg(long, value_name = "COLUMN")]
     pub group: Option<String>,
     /// Loss to minimise, as in dmci fit; other losses than mse need a seed program [default: mse]

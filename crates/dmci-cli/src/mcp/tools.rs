@@ -385,7 +385,7 @@ impl Server {
         let workshop = request.workshop(&self.table(given, &[])?)?;
         let settings = Settings {
             seed: request.seed,
-            exact_at: dmci_search::data::FLOOR * workshop.data.variance,
+            exact_at: workshop.data.exact,
             ..Settings::default()
         };
         let inputs = workshop.data.inputs.clone();
