@@ -100,7 +100,7 @@ pub fn table(name: &str, columns: &Bound<'_, PyDict>, gaps: bool) -> PyResult<Ta
         list.push(column);
     }
     let rows = list.first().map_or(0, |c| c.values.len());
-    Ok(Table { name: name.into(), columns: list, rows })
+    Ok(Table { name: name.into(), columns: list, rows, ..Table::default() })
 }
 
 /// What a fit is made from, besides its request.

@@ -42,7 +42,7 @@ pub fn search(
         (None, Some((name, bytes))) => {
             Table::from_bytes_of(name, bytes, &missing.unwrap_or_default(), None).map_err(failed)?
         }
-        (None, None) => Table { name: "the data".into(), columns: Vec::new(), rows: 0 },
+        (None, None) => Table { name: "the data".into(), columns: Vec::new(), rows: 0, ..Table::default() },
     };
     let begun = py.detach(|| request.begin(&table, &seeds, &baselines)).map_err(failed)?;
     let Begun { workshop, search, pending, own, seed } = begun;

@@ -112,3 +112,14 @@ found = dmci.search({"x": x, "t": t, "y": y}, "y", time_limit=20)
 print(found.finding, found.best.sealed_rmse < 0.02)
 """
     assert subprocess.check_output([python, "-c", code], text=True).split() == ["found", "True"]
+
+
+def test_units_rule_out_what_cannot_agree():
+    t = np.linspace(1.0, 3.0, 40)
+    g = np.tile([2.0, 3.0, 5.0, 7.0], 10)
+    data = {"t": t, "g": g, "s": 0.5 * g * t * t}
+    units = {"t": "s", "g": "m/s^2", "s": "m"}
+    found = dmci.search(data, "s", units=units, constants="pure", evaluations=300)
+    assert found.best.rmse < 1e-9, found.best
+    with pytest.raises(dmci.Error, match="metr is not a unit"):
+        dmci.search(data, "s", units={"t": "metr"}, evaluations=10)

@@ -379,10 +379,13 @@ Examples:
   dmci check model.scm --set x=0        x counts as defined
   dmci check model.scm --data rows.csv  and so do the columns of a table, which are looked at, too
   dmci check -e '(define (f x) (+ x y))'
+  dmci check model.scm --units --data rows.csv --target y
+  dmci check model.scm --units=x=m,t=s
 
 Syntax, unbound names and wrong numbers of arguments are found; all of them are reported. With --data, the
 columns that the program reads are listed, and warnings name those that are constant, the same as another one,
-or texts that are compared with a symbol.";
+or texts that are compared with a symbol. With --units, dimensions that disagree are errors, and those of
+parameters without a unit are worked out: (params (g free 9.8 (unit \"m/s^2\")) (k free 1.0)).";
 
 /// Arguments of `check`.
 #[derive(ClapArgs, Debug)]
@@ -399,6 +402,12 @@ pub struct Check {
     /// Take the columns of a table as defined
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
+    /// Say where dimensions disagree; units of columns stand in the table's line #units: or here: --units=x=m,t=s
+    #[arg(long, value_name = "COLUMN=UNIT,...", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub units: Option<String>,
+    /// The column whose unit the program's value must have
+    #[arg(long, value_name = "COLUMN", requires = "units")]
+    pub target: Option<String>,
     #[command(flatten)]
     pub limits: CheckLimits,
     /// Print one JSON object: {"ok": ..., "files": [{"file": "...", "diagnostics": [...]}]}

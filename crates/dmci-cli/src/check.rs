@@ -3,9 +3,10 @@
 use crate::args::Check;
 use crate::source::Source;
 use crate::{files, options, output};
-use dmci::{Bindings, Datum, Interpreter, Report, RunOptions};
+use dmci::{Bindings, Datum, Interpreter, Program, Report, RunOptions, UnitOptions};
 use dmci_fit::{RunSettings, Table, TableCheck};
 use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Checks programs without running them.
@@ -21,13 +22,29 @@ pub fn check(args: &Check) -> u8 {
         Ok(found) => found,
         Err(report) => return output::fail(&report, args.json),
     };
+    let units = match unit_options(args, table.as_ref()) {
+        Ok(units) => units,
+        Err(report) => return output::fail(&report, args.json),
+    };
     let options = RunOptions { bindings, limits, ..RunOptions::default() };
     let files = args.files.iter().map(|path| (path.display().to_string(), Some(path.as_path()), None));
     let text = args.expression.as_deref().map(|text| ("<text>".to_string(), None, Some(text)));
     let mut code = 0;
     let mut results: Vec<Json> = Vec::new();
     for (name, path, text) in files.chain(text) {
-        let (report, columns) = check_one(path, text, &options, table.as_ref());
+        let (mut report, columns, program) = check_one(path, text, &options, table.as_ref());
+        let mut dimensions = None;
+        if let (Some(units), Some(program)) = (&units, &program)
+            && report.exit_code() == 0
+        {
+            match Interpreter::shared().check_units(program, units, &options) {
+                Ok(found) => {
+                    report.append(found.report.clone());
+                    dimensions = Some(found);
+                }
+                Err(failed) => report.append(failed),
+            }
+        }
         code = code.max(report.exit_code());
         if args.json {
             let mut result = json!({"file": name, "diagnostics": output::to_json(&report)});
@@ -35,12 +52,25 @@ pub fn check(args: &Check) -> u8 {
                 result["reads"] = json!(columns.reads);
                 result["unused"] = json!(columns.unused);
             }
+            if let Some(found) = &dimensions {
+                let shown = |d: &Option<dmci_units::Dimension>| d.map(|d| d.to_string());
+                let parameters: BTreeMap<&str, _> =
+                    found.parameters.iter().map(|(n, d)| (n.as_str(), shown(d))).collect();
+                result["units"] = json!({"parameters": parameters, "value": shown(&found.result)});
+            }
             results.push(result);
         } else {
             if !report.diagnostics.is_empty() {
                 output::print_report(&report);
             }
             output::print_line(&format!("{name}: {}", summary(&report)));
+            if let Some(found) = &dimensions {
+                let shown = |d: &Option<dmci_units::Dimension>| d.map_or("any unit".to_string(), |d| d.to_string());
+                let of = |(n, d): &(String, Option<dmci_units::Dimension>)| format!("{n} {}", shown(d));
+                let mut list: Vec<String> = found.parameters.iter().map(of).collect();
+                list.push(format!("the value {}", shown(&found.result)));
+                output::print_line(&format!("{name}: units: {}", list.join(", ")));
+            }
             if let (Some(columns), Some(table)) = (columns, &table) {
                 let list = |names: &[String]| if names.is_empty() { "none".to_string() } else { names.join(", ") };
                 let (reads, unused) = (list(&columns.reads), list(&columns.unused));
@@ -69,10 +99,10 @@ fn check_one(
     text: Option<&str>,
     options: &RunOptions,
     table: Option<&Table>,
-) -> (Report, Option<TableCheck>) {
+) -> (Report, Option<TableCheck>, Option<Program>) {
     let program = match Source::of(path, text) {
         Ok(source) => source.program(),
-        Err(report) => return (report, None),
+        Err(report) => return (report, None, None),
     };
     let mut report = Interpreter::shared().check(&program, options);
     // A program that cannot be read reads no columns.
@@ -80,7 +110,26 @@ fn check_one(
     if let Some(columns) = &columns {
         report.append(columns.warnings.clone());
     }
-    (report, columns)
+    (report, columns, Some(program))
+}
+
+/// The dimensions of columns and of the target, if they are to be looked at.
+fn unit_options(args: &Check, table: Option<&Table>) -> Result<Option<UnitOptions>, Report> {
+    let Some(text) = &args.units else { return Ok(None) };
+    let given = options::units(text)?;
+    // Without a table names are what they are said to be.
+    let alone = Table { name: "--units".into(), ..Table::default() };
+    let known = match table {
+        Some(table) => dmci_search::units::dimensions(&given, table)?,
+        None => dmci_search::units::dimensions(&BTreeMap::new(), &Table { units: given, ..alone })?,
+    };
+    if let Some(target) = &args.target
+        && let Some(table) = table
+    {
+        dmci_fit::find_column(table, target)?;
+    }
+    let result = args.target.as_ref().and_then(|target| known.get(target).copied());
+    Ok(Some(UnitOptions { names: known.into_iter().collect(), result }))
 }
 
 fn summary(report: &Report) -> String {

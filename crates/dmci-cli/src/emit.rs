@@ -115,7 +115,7 @@ fn one_row(args: &Emit, names: &Names, run: &mut RunOptions) -> Table {
         };
         TableColumn { name, values, stray: None, missing: Vec::new() }
     };
-    Table { name: "--set".into(), columns: rest.into_iter().map(column).collect(), rows: 1 }
+    Table { name: "--set".into(), columns: rest.into_iter().map(column).collect(), rows: 1, ..Table::default() }
 }
 
 /// The names of the numbers of an input.

@@ -8,6 +8,7 @@ use dmci::{Bindings, Cancel, Datum, Diagnostic, Mode, ModelOptions, Passes, Reas
 use dmci_fit::RunSettings;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,6 +65,15 @@ pub fn bindings(settings: &[String]) -> Result<Bindings, Report> {
         }
     }
     bad.map_or(Ok(bindings), Err)
+}
+
+/// Reads units of columns: `x=m,v=m/s`.
+pub fn units(text: &str) -> Result<BTreeMap<String, String>, Report> {
+    let of = |part: &str| match part.split_once('=') {
+        Some((name, unit)) => Ok((name.trim().to_string(), unit.trim().to_string())),
+        None => Err(output::usage_error(format!("{part} is not a column with a unit"), "write x=m,v=m/s")),
+    };
+    text.split(',').filter(|part| !part.trim().is_empty()).map(of).collect()
 }
 
 /// Lets Ctrl-C stop the run; a second Ctrl-C ends the process at once.

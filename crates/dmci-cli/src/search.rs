@@ -19,6 +19,7 @@ use dmci_search::funnel::{Rejection, Stage, read};
 use dmci_search::general::{General, Sources};
 use dmci_search::problem::SearchProblem;
 use dmci_search::score::{Score, Scorer};
+use dmci_search::units::Constants;
 use dmci_search::worker::Workshop;
 use serde_json::{Value as Json, json};
 use std::io::{BufRead, Write};
@@ -153,6 +154,13 @@ fn problem_of(file: Option<&PathBuf>, args: &RowArgs) -> Result<SearchProblem, R
     count(&mut search.folds, args.folds);
     count(&mut search.size, args.size);
     search.seed = args.seed.unwrap_or(search.seed);
+    match args.constants.as_deref() {
+        Some("pure") => search.constants = Constants::Pure,
+        Some(_) => search.constants = Constants::Any,
+        None => {}
+    }
+    problem.units.extend(options::units(args.units.as_deref().unwrap_or_default())?);
+    let search = &mut problem.search;
     search.operations = args.ops.clone().unwrap_or_else(|| search.operations.clone());
     search.seeds.extend(args.seed_program.iter().map(shown));
     search.baselines.extend(args.baseline.iter().map(shown));
@@ -313,7 +321,7 @@ fn scored_line(line: &str, workshop: &Workshop, scorer: &mut Scorer<'_>) -> Json
     if let Some(general) = workshop.general() {
         return scored_program(id, text, rung, general, workshop);
     }
-    let outcome = read(text, &contract(workshop)).and_then(|candidate| {
+    let outcome = read(text, &contract(workshop)).and_then(|c| workshop.admit(c)).and_then(|candidate| {
         let score = if rung == 0 { scorer.screen(&candidate)? } else { scorer.converge(&candidate, STARTS)? };
         let score = if rung >= 2 { scorer.validate(&candidate, &score) } else { score };
         Ok((candidate, score))

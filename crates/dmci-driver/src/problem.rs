@@ -33,6 +33,8 @@ pub fn request_of(problem: &SearchProblem) -> SearchRequest {
         islands: search.islands,
         evaluations: problem.budget.evaluations,
         time_limit: problem.budget.time_limit,
+        units: problem.units.clone(),
+        constants: search.constants,
         ..SearchRequest::default()
     }
 }

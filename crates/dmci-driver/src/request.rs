@@ -12,9 +12,10 @@ use dmci_search::judge::{Finding, Judgement, baselines, judge};
 use dmci_search::operation::Operations;
 use dmci_search::problem::SearchProblem;
 use dmci_search::search::{Proposer, Search, Settings, Work};
+use dmci_search::units::{Constants, Units, dimensions};
 use dmci_search::worker::Workshop;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 /// Everything that a search can be asked for, besides the table and the texts of programs.
@@ -59,6 +60,10 @@ pub struct SearchRequest {
     pub threads: Option<usize>,
     /// Whether control arms run afterwards, with as many hypotheses.
     pub controls: bool,
+    /// Units of columns by name, besides those of the table: candidates whose dimensions cannot agree are never fitted.
+    pub units: BTreeMap<String, String>,
+    /// What the numbers are that a search adds to programs: of any unit, or without one.
+    pub constants: Constants,
 }
 
 /// The defaults are those of a [`SearchProblem`].
@@ -85,6 +90,8 @@ impl Default for SearchRequest {
             time_limit: budget.time_limit,
             threads: None,
             controls: false,
+            units: BTreeMap::new(),
+            constants: search.constants,
         }
     }
 }
@@ -193,6 +200,10 @@ impl SearchRequest {
                 .collect()
         };
         let (seeds, own) = (named(seeds)?, named(own)?);
+        for (name, candidate) in &seeds {
+            let admitted = workshop.admit(candidate.clone());
+            admitted.map_err(|r| wrong(format!("{name} is not a candidate: {}", r.message), &r.hint))?;
+        }
         let base = baselines(workshop.data.inputs.len(), &workshop.operations);
         let first = base.iter().chain(&seeds).chain(&own).map(|(_, c)| c.clone()).collect();
         let search = Search::new(settings, first);
@@ -291,7 +302,8 @@ impl SearchRequest {
         if data.variance == 0.0 {
             return Err(wrong(format!("{target_name} has the same value in all rows"), "there is nothing to explain"));
         }
-        Ok(Workshop::new(data, operations, self.size))
+        let units = Units::of(&dimensions(&self.units, table)?, &data.inputs, target_name, self.constants);
+        Ok(Workshop::new(data, operations, self.size).with_units(units))
     }
 }
 

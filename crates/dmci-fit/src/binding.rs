@@ -83,7 +83,7 @@ fn check_options(program: &Program, parameter: &Parameter) -> Result<(), Report>
         let help = "the kinds are free, positive, unit, signed-unit, (bounded low high) and (log low high)";
         return Err(parameter.report(program, error.help(help)));
     }
-    // A unit of measurement is for the reader.
+    // Units of measurement are for `check_units`.
     if let Some(option) = parameter.options.iter().find(|o| !["unit", "per"].contains(&o.as_str())) {
         let error =
             Diagnostic::error(ErrorCode::E0803, format!("a fit does not know the option ({option} ...) of {name}"));

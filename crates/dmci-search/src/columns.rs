@@ -1,6 +1,6 @@
 //! Regression on few of many columns: the best one, the best two, the best three, beside a base that is always there.
 
-use dmci_stats::linear::dot;
+use dmci_stats::linear::long_dot as dot;
 
 /// Columns with what they stand for.
 #[derive(Clone, Debug)]
@@ -13,6 +13,8 @@ pub struct Columns<T> {
     plain: Vec<Vec<f64>>,
     /// What the base does not explain of each column, of length 1, one behind the other.
     units: Vec<f64>,
+    /// How complex each of them is.
+    costs: Vec<usize>,
 }
 
 /// Some columns, and what they leave of a target: a share of its squares besides the base.
@@ -33,6 +35,14 @@ const KEPT: usize = 40;
 /// Pairs that get a third.
 const THIRDS: usize = 12;
 
+/// The simplest columns, of which sums are sought by exchange: from so many of them on, each exchanged so often.
+const SIMPLE: usize = 900;
+const EXCHANGED: usize = 10;
+const EXCHANGES: usize = 6;
+
+/// What is left of a target, as a share of its squares, if nothing is.
+const EXACT: f64 = 1e-13;
+
 /// Columns beyond this are of no use.
 const LARGEST: f64 = 1e9;
 
@@ -45,11 +55,11 @@ impl<T> Columns<T> {
                 basis.push(unit);
             }
         }
-        Columns { of: Vec::new(), base, basis, plain: Vec::new(), units: Vec::new() }
+        Columns { of: Vec::new(), base, basis, plain: Vec::new(), units: Vec::new(), costs: Vec::new() }
     }
 
-    /// Adds a column unless the base explains it or it is not finite.
-    pub fn add(&mut self, of: T, column: Vec<f64>) {
+    /// Adds a column of some complexity unless the base explains it or it is not finite.
+    pub fn add(&mut self, of: T, cost: usize, column: Vec<f64>) {
         if !column.iter().all(|x| x.abs() < LARGEST) {
             return;
         }
@@ -57,6 +67,7 @@ impl<T> Columns<T> {
             self.units.extend_from_slice(&unit);
             self.plain.push(column);
             self.of.push(of);
+            self.costs.push(cost);
         }
     }
 
@@ -123,29 +134,44 @@ impl<T> Columns<T> {
         }
         list.sort_by(|a, b| a.left.total_cmp(&b.left));
         list.truncate(KEPT);
+        let units: Vec<&[f64]> = (0..self.of.len()).map(|c| self.unit(c)).collect();
         let mut thirds = Vec::new();
         for pair in list.iter().take(THIRDS) {
-            let mut taken: Vec<Vec<f64>> = Vec::new();
-            for &column in &pair.columns {
-                taken.extend(besides(self.unit(column), &taken));
-            }
-            let Some(rest) = besides(&rest, &taken) else { continue };
-            let mut best: Option<(f64, usize)> = None;
-            for third in 0..self.of.len() {
-                let unit = self.unit(third);
-                let own = 1.0 - taken.iter().map(|t| dot(t, unit)).map(|g| g * g).sum::<f64>();
-                let r = dot(unit, &rest);
-                let gain = r * r / own;
-                if own > 1e-6 && best.is_none_or(|(most, _)| gain > most) {
-                    best = Some((gain, third));
-                }
-            }
-            if let Some((gain, third)) = best {
-                let columns = pair.columns.iter().copied().chain([third]).collect();
-                thirds.push(Found { columns, left: pair.left * (1.0 - gain).max(0.0) });
-            }
+            let Some((third, left)) = one_more(&units, &rest, &pair.columns) else { continue };
+            let columns = pair.columns.iter().copied().chain([third]).collect();
+            thirds.push(Found { columns, left });
         }
         list.extend(thirds);
+        list
+    }
+
+    /// Sums of three and four of the simplest columns: from each of the best ones on by greed, then by exchange.
+    pub fn sums(&self, target: &[f64]) -> Vec<Found> {
+        let Some(rest) = self.rest(target) else { return Vec::new() };
+        let mut simple: Vec<usize> = (0..self.of.len()).collect();
+        simple.sort_by_key(|&c| (self.costs[c], c));
+        simple.truncate(SIMPLE);
+        let units: Vec<&[f64]> = simple.iter().map(|&c| self.unit(c)).collect();
+        let mut first: Vec<(usize, f64)> = units.iter().map(|unit| dot(unit, &rest).abs()).enumerate().collect();
+        first.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let mut list: Vec<Found> = Vec::new();
+        for (start, _) in first.into_iter().take(EXCHANGED) {
+            let mut found = Found { columns: vec![start], left: f64::INFINITY };
+            for terms in 2..=4 {
+                let Some((next, left)) = one_more(&units, &rest, &found.columns) else { break };
+                found.columns.push(next);
+                found.left = left;
+                found = exchange(&units, &rest, found);
+                let mut columns: Vec<usize> = found.columns.iter().map(|&c| simple[c]).collect();
+                columns.sort_unstable();
+                if (terms > 2 || found.left < EXACT) && list.iter().all(|f| f.columns != columns) {
+                    list.push(Found { columns, left: found.left });
+                }
+                if found.left < EXACT {
+                    return list;
+                }
+            }
+        }
         list
     }
 
@@ -193,6 +219,51 @@ impl<T> Columns<T> {
         let mean = left.iter().sum::<f64>() / left.len().max(1) as f64;
         left.iter().map(|l| (l - mean) * (l - mean)).sum::<f64>() / left.len().max(1) as f64
     }
+}
+
+/// The column of length 1 that explains most of what others leave of a target, and what is left then.
+fn one_more(units: &[&[f64]], rest: &[f64], chosen: &[usize]) -> Option<(usize, f64)> {
+    let mut taken: Vec<Vec<f64>> = Vec::new();
+    for &column in chosen {
+        taken.extend(besides(units[column], &taken));
+    }
+    let mut left = rest.to_vec();
+    for unit in &taken {
+        let along = dot(unit, &left);
+        left.iter_mut().zip(unit).for_each(|(l, u)| *l -= along * u);
+    }
+    let mut best: Option<(f64, usize)> = None;
+    for (next, unit) in units.iter().enumerate() {
+        let r = dot(unit, &left);
+        let own = 1.0 - taken.iter().map(|t| dot(t, unit)).map(|g| g * g).sum::<f64>();
+        let gain = r * r / own;
+        if own > 1e-6 && best.is_none_or(|(most, _)| gain > most) {
+            best = Some((gain, next));
+        }
+    }
+    best.map(|(gain, next)| (next, (dot(&left, &left) - gain).max(0.0)))
+}
+
+/// Takes each of some columns of length 1 out in turn and puts the best one in its place, until that changes nothing:
+/// greed takes a column for what two others do together.
+pub fn exchange(units: &[&[f64]], rest: &[f64], mut found: Found) -> Found {
+    for _ in 0..EXCHANGES {
+        let before = found.left;
+        for at in 0..found.columns.len() {
+            let mut others = found.columns.clone();
+            others.remove(at);
+            if let Some((next, left)) = one_more(units, rest, &others)
+                && left < found.left
+            {
+                found.columns[at] = next;
+                found.left = left;
+            }
+        }
+        if found.left > 0.999 * before {
+            break;
+        }
+    }
+    found
 }
 
 /// What an orthonormal basis does not explain of a column, of length 1; none if it explains it.

@@ -8,9 +8,12 @@ use crate::columns::{Columns, Found};
 use crate::data::Part;
 use crate::enumeration::Outer;
 use crate::expr::{Expr, Node};
+use crate::groups::{Groups, functions_of_groups};
 use crate::monomial::{Monomial, Shape, atoms, monomials, product};
 use crate::operation::{Operation, Operations};
+use crate::units::Units;
 use dmci_ops::real::{exp, log};
+use dmci_units::Dimension;
 
 /// Rows that decide which columns are worth a fit.
 const ROWS: usize = 64;
@@ -38,8 +41,13 @@ const SCALES: [f64; 9] = [1.0, 2.0, 0.5, 0.25, 0.16, 0.08, 0.04, 4.0, 8.0];
 pub struct Decomposition {
     operations: Operations,
     part: Part,
+    units: Option<Units>,
+    /// The groups whose powers stand in the base of `logs`, in the place of the inputs.
+    groups: Option<Groups>,
     logs: Option<Columns<Factor>>,
-    sums: Columns<Monomial>,
+    /// Outer functions, and what sums inside of them are made of.
+    outers: Vec<(Outer, usize)>,
+    sums: Vec<Columns<Monomial>>,
 }
 
 /// A factor of a product: an expression, with the coefficient inside of it if it has one that is not exact.
@@ -64,6 +72,7 @@ impl Factor {
         let is_minus = is_exact && self.coefficient < 0.0;
         let signed = if is_minus { Expr::apply(Operation::Neg, &[&scaled]) } else { scaled.clone() };
         let expr = match self.shape {
+            Shape::Plain => signed,
             Shape::Sin => Expr::apply(Operation::Sin, &[&signed]),
             Shape::Cos => Expr::apply(Operation::Cos, &[&signed]),
             Shape::Exp => Expr::apply(Operation::Exp, &[&signed]),
@@ -92,32 +101,60 @@ impl Factor {
 
 impl Decomposition {
     /// The columns of a table.
-    pub fn new(part: &Part, operations: &Operations) -> Decomposition {
+    pub fn new(part: &Part, operations: &Operations, units: Option<&Units>) -> Decomposition {
         let n = part.len();
         // Evenly spread, as the rows may be in some order.
         let rows: Vec<usize> = if n <= ROWS { (0..n).collect() } else { (0..ROWS).map(|i| i * n / ROWS).collect() };
         let part = part.select(&rows);
-        let logs = product_columns(&part, operations);
-        let sums = sum_columns(&part, operations);
-        Decomposition { operations: operations.clone(), part, logs, sums }
+        // Where numbers take any unit, every sum of products can agree.
+        let units = units.filter(|units| units.is_pure());
+        let is_factor = |column: &Vec<f64>| column.iter().all(|x| *x != 0.0);
+        let groups = units.filter(|_| part.columns.iter().all(is_factor)).and_then(Groups::new);
+        let logs = product_columns(&part, operations, units, groups.as_ref());
+        let (mut outers, mut sums) = (Vec::new(), Vec::new());
+        let mut known: Vec<Option<Dimension>> = Vec::new();
+        for outer in [Outer::Itself, Outer::Sqrt, Outer::Inverse, Outer::InverseSqrt, Outer::Exp] {
+            let wanted = units.and_then(|units| units.target).map(|target| outer.inside(&target));
+            let is_same = |k: &Option<Dimension>| match (k, &wanted) {
+                (Some(a), Some(b)) => a.is_same(b),
+                (a, b) => a.is_none() && b.is_none(),
+            };
+            let at = known.iter().position(is_same).unwrap_or_else(|| {
+                known.push(wanted);
+                sums.push(sum_columns(&part, operations, units.zip(wanted.as_ref())));
+                known.len() - 1
+            });
+            outers.push((outer, at));
+        }
+        Decomposition { operations: operations.clone(), part, units: units.cloned(), groups, logs, outers, sums }
     }
 
     /// The candidates of a proposal of this number; none behind the last one.
     pub fn batch(&self, number: usize) -> Vec<Candidate> {
-        if number > ROUNDS || self.part.columns.is_empty() || self.part.len() < 4 {
+        if self.part.columns.is_empty() || self.part.len() < 4 {
             return Vec::new();
+        }
+        if number > ROUNDS {
+            let scale = number - ROUNDS - 1;
+            let of = |units| functions_of_groups(&self.part, &self.operations, units, scale);
+            return self.units.as_ref().and_then(of).unwrap_or_default();
         }
         let mut list: Vec<(f64, Vec<Candidate>)> = Vec::new();
         if let Some(logs) = &self.logs {
-            let target: Vec<f64> = self.part.target.iter().map(|y| log(y.abs())).collect();
+            let mut target: Vec<f64> = self.part.target.iter().map(|y| log(y.abs())).collect();
+            if let Some(groups) = &self.groups {
+                let scale = groups.logarithm(None, &logarithms(&self.part), self.part.len());
+                target.iter_mut().zip(scale).for_each(|(y, s)| *y -= s);
+            }
             for found in self.regress(logs, &target, number) {
                 list.push((found.left, self.products(logs, &target, &found)));
             }
         }
-        for outer in [Outer::Itself, Outer::Sqrt, Outer::Inverse, Outer::InverseSqrt, Outer::Exp] {
+        for &(outer, at) in &self.outers {
             let Some(target) = outer.inverse(&self.part.target) else { continue };
-            for found in self.regress(&self.sums, &target, number) {
-                list.push((found.left, self.sum(&target, outer, &found)));
+            let sums = &self.sums[at];
+            for found in self.regress(sums, &target, number) {
+                list.push((found.left, self.sum(sums, &target, outer, &found)));
             }
         }
         list.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -129,7 +166,7 @@ impl Decomposition {
 
     fn regress<T>(&self, columns: &Columns<T>, target: &[f64], number: usize) -> Vec<Found> {
         match number {
-            0 => columns.singles(target),
+            0 => columns.sums(target).into_iter().chain(columns.singles(target)).collect(),
             _ => columns.pairs(target, (number - 1) * BEAM, BEAM),
         }
     }
@@ -137,7 +174,8 @@ impl Decomposition {
     /// `c x^a y^b t^d`: with exponents rounded to halves, and if that is not exact with free coefficients.
     fn products(&self, logs: &Columns<Factor>, target: &[f64], found: &Found) -> Vec<Candidate> {
         let Some(solved) = logs.solve(target, &found.columns) else { return Vec::new() };
-        let inputs = self.part.columns.len();
+        // Powers of the inputs, or of groups of them.
+        let powers = self.groups.as_ref().map_or(self.part.columns.len(), Groups::count);
         let halves: Vec<f64> = solved.iter().map(|a| (2.0 * a).round() / 2.0).collect();
         if halves.iter().skip(1).any(|a| a.abs() > 6.0) {
             return Vec::new();
@@ -148,11 +186,16 @@ impl Decomposition {
             let mut values = vec![1.0];
             let mut factors: Vec<(Expr, f64)> = Vec::new();
             let mut usable = true;
-            for (v, a) in (0..inputs).zip(&halves[1..]) {
+            let exponents = match &self.groups {
+                Some(groups) => groups.exponents(&halves[1..1 + powers]),
+                None => halves[1..1 + powers].to_vec(),
+            };
+            for (v, a) in exponents.into_iter().enumerate() {
+                usable &= (2.0 * a).fract() == 0.0 && a.abs() <= 6.0;
                 usable &= a.fract() == 0.0 || self.part.columns[v].iter().all(|x| *x > 0.0);
-                factors.push((Expr::leaf(Node::Var(v as u16)), *a));
+                factors.push((Expr::leaf(Node::Var(v as u16)), a));
             }
-            for (&column, (half, exact)) in found.columns.iter().zip(halves.iter().zip(&solved).skip(1 + inputs)) {
+            for (&column, (half, exact)) in found.columns.iter().zip(halves.iter().zip(&solved).skip(1 + powers)) {
                 let factor = &logs.of[column];
                 let is_exponential = factor.shape == Shape::Exp;
                 let power = if is_exponential { 1.0 } else { *half };
@@ -187,14 +230,14 @@ impl Decomposition {
     }
 
     /// An outer function of a sum of monomials.
-    fn sum(&self, target: &[f64], outer: Outer, found: &Found) -> Vec<Candidate> {
-        let Some(solved) = self.sums.solve(target, &found.columns) else { return Vec::new() };
+    fn sum(&self, sums: &Columns<Monomial>, target: &[f64], outer: Outer, found: &Found) -> Vec<Candidate> {
+        let Some(solved) = sums.solve(target, &found.columns) else { return Vec::new() };
         let mut values = Vec::new();
         let mut whole: Option<Expr> = None;
         for (&column, coefficient) in found.columns.iter().zip(&solved) {
             let parameter = Expr::leaf(Node::Param(values.len() as u16));
             values.push(*coefficient);
-            let term = Expr::apply(Operation::Mul, &[&parameter, &self.sums.of[column].expr()]);
+            let term = Expr::apply(Operation::Mul, &[&parameter, &sums.of[column].expr()]);
             whole = Some(whole.map_or(term.clone(), |so_far| Expr::apply(Operation::Add, &[&so_far, &term])));
         }
         let Some(whole) = whole else { return Vec::new() };
@@ -207,16 +250,31 @@ fn near_whole(x: f64) -> Option<f64> {
     ((x - x.round()).abs() < 1e-7).then(|| x.round())
 }
 
+/// The logarithms of the inputs.
+fn logarithms(part: &Part) -> Vec<Vec<f64>> {
+    let of = |column: &Vec<f64>| {
+        // An input with zeros is no factor, but keeps its place.
+        let is_factor = column.iter().all(|x| *x != 0.0);
+        column.iter().map(|x| if is_factor { log(x.abs()) } else { 0.0 }).collect()
+    };
+    part.columns.iter().map(of).collect()
+}
+
 /// The logarithms of all factors; none if the target has zeros.
-fn product_columns(part: &Part, operations: &Operations) -> Option<Columns<Factor>> {
+fn product_columns(
+    part: &Part,
+    operations: &Operations,
+    units: Option<&Units>,
+    groups: Option<&Groups>,
+) -> Option<Columns<Factor>> {
     if !part.target.iter().all(|y| *y != 0.0 && y.is_finite()) {
         return None;
     }
     let mut base = vec![vec![1.0; part.len()]];
-    for column in &part.columns {
-        // An input with zeros is no factor, but keeps its place.
-        let is_factor = column.iter().all(|x| *x != 0.0);
-        base.push(column.iter().map(|x| if is_factor { log(x.abs()) } else { 0.0 }).collect());
+    let logarithms = logarithms(part);
+    match groups {
+        None => base.extend(logarithms),
+        Some(groups) => base.extend((0..groups.count()).map(|g| groups.logarithm(Some(g), &logarithms, part.len()))),
     }
     let mut made = Columns::new(base);
     let mut add = |shape: Shape, monomial: &Monomial, coefficient: f64, column: &[f64]| {
@@ -227,9 +285,19 @@ fn product_columns(part: &Part, operations: &Operations) -> Option<Columns<Facto
         let below = values.iter().filter(|v| **v < 0.0).count();
         let negative = if below == 0 { Some(false) } else { (below == values.len()).then_some(true) };
         let logs: Vec<f64> = values.iter().map(|v| log(v.abs())).collect();
-        made.add(Factor { shape, monomial: monomial.clone(), coefficient, negative }, logs);
+        let factor = Factor { shape, monomial: monomial.clone(), coefficient, negative };
+        // An exact coefficient costs nothing.
+        let cost = monomial.complexity() + 1 + 2 * usize::from(coefficient.abs() != 1.0);
+        made.add(factor, cost, logs);
     };
-    let list = monomials(part, 4, 7, 6_000);
+    // Factors are functions of numbers: with units fewer monomials are, so larger ones are affordable.
+    let is_number = |doubled: &[i8]| match units.map(|units| units.product(doubled)) {
+        Some(Some(dimension)) => dimension.is_none(),
+        _ => true,
+    };
+    let is_known = |m: &Monomial| units.is_none_or(|units| units.allow(&m.expr(), &Dimension::NONE));
+    let (active, degree) = if units.is_some() { (6, 9) } else { (4, 7) };
+    let list = monomials(part, active, degree, 6_000, &is_number);
     for monomial in &list {
         let column = monomial.column(part);
         let is_first = monomial.is_positive();
@@ -260,21 +328,38 @@ fn product_columns(part: &Part, operations: &Operations) -> Option<Columns<Facto
             }
         }
     }
-    let few = monomials(part, 3, 4, 1_000);
+    let few = monomials(part, 3, 4, 1_000, &|_| true);
     for atom in atoms(part, operations) {
         let alone = Monomial { atom: Some(atom.clone()), ..Monomial::one(part.columns.len()) };
+        if units.is_some_and(|units| units.dimension(&alone.expr()).is_err()) {
+            continue;
+        }
         let column = alone.column(part);
         if atom.is_difference() {
-            add(Shape::Sin, &alone.inside(), 0.5, &alone.inside().column(part));
+            add(Shape::Plain, &alone, 1.0, &column);
         }
-        add(Shape::OnePlus, &alone, 1.0, &column);
-        add(Shape::OnePlus, &alone, -1.0, &column);
+        if is_known(&alone) {
+            if atom.is_difference() {
+                add(Shape::Sin, &alone.inside(), 0.5, &alone.inside().column(part));
+            }
+            add(Shape::OnePlus, &alone, 1.0, &column);
+            add(Shape::OnePlus, &alone, -1.0, &column);
+        }
         if let Some(factor) = atom.as_factor() {
             add(factor, &alone.inside(), 1.0, &alone.inside().column(part));
         }
         for monomial in &few {
             let scaled = Monomial { atom: Some(atom.clone()), ..monomial.clone() };
+            if !is_known(&scaled) {
+                continue;
+            }
             let column = scaled.column(part);
+            if atom.is_difference() && monomial.degree() <= 2 {
+                for c in [1.0, 0.5, 2.0] {
+                    add(Shape::Sin, &scaled, c, &column);
+                    add(Shape::Cos, &scaled, c, &column);
+                }
+            }
             for c in [1.0f64, -1.0, 2.0, -2.0] {
                 if c.abs() == 1.0 || monomial.degree() <= 2 {
                     add(Shape::OnePlus, &scaled, c, &column);
@@ -285,22 +370,42 @@ fn product_columns(part: &Part, operations: &Operations) -> Option<Columns<Facto
     Some(made)
 }
 
-/// All monomials, and the smaller ones times a function of an input.
-fn sum_columns(part: &Part, operations: &Operations) -> Columns<Monomial> {
+/// All monomials, and the smaller ones times a function of an input, of one dimension if there is one.
+fn sum_columns(part: &Part, operations: &Operations, units: Option<(&Units, &Dimension)>) -> Columns<Monomial> {
     let mut made = Columns::new(Vec::new());
     let one = Monomial::one(part.columns.len());
-    made.add(one.clone(), vec![1.0; part.len()]);
-    for monomial in monomials(part, 5, 8, 8_000).into_iter().chain(crate::monomial::roots(part)) {
-        let column = monomial.column(part);
-        made.add(monomial, column);
+    let is_wanted = |doubled: &[i8]| match units.map(|(units, wanted)| (units.product(doubled), wanted)) {
+        Some((Some(dimension), wanted)) => dimension.is_same(wanted),
+        _ => true,
+    };
+    let is_known = |m: &Monomial| units.is_none_or(|(units, wanted)| units.allow(&m.expr(), wanted));
+    let (active, degree) = if units.is_some() { (6, 9) } else { (5, 8) };
+    let list = monomials(part, active, degree, 8_000, &is_wanted);
+    for monomial in [one.clone()].into_iter().chain(list).chain(crate::monomial::roots(part)) {
+        if is_known(&monomial) {
+            let column = monomial.column(part);
+            made.add(monomial.clone(), monomial.complexity(), column);
+        }
     }
-    let few: Vec<Monomial> =
-        monomials(part, 4, 4, 400).into_iter().chain(crate::monomial::roots(part)).chain([one]).collect();
+    let (degree, most) = if units.is_some() { (6, 20_000) } else { (4, 400) };
+    let few = monomials(part, 4, degree, most, &|_| true);
+    let few: Vec<Monomial> = few.into_iter().chain(crate::monomial::roots(part)).chain([one]).collect();
     for atom in atoms(part, operations) {
+        let alone = Monomial { atom: Some(atom.clone()), ..Monomial::one(part.columns.len()) };
+        let own = match units.map(|(units, _)| units.dimension(&alone.expr())) {
+            Some(Err(_)) => continue,
+            Some(Ok(own)) => own,
+            None => None,
+        };
         for monomial in &few {
+            if let (Some((units, wanted)), Some(own)) = (units, own)
+                && units.product(&monomial.doubled).is_some_and(|d| !d.times(&own).is_same(wanted))
+            {
+                continue;
+            }
             let scaled = Monomial { atom: Some(atom.clone()), ..monomial.clone() };
             let column = scaled.column(part);
-            made.add(scaled, column);
+            made.add(scaled.clone(), scaled.complexity(), column);
         }
     }
     made
@@ -323,7 +428,7 @@ mod tests {
         let part = Part { columns, target, root_weights: None };
         let data = Data::new(names, "y", part, Some(&[false; 120]), Folds::Random(5), 1);
         let operations = Operations::default();
-        let made = Decomposition::new(&data.few, &operations);
+        let made = Decomposition::new(&data.few, &operations, None);
         let mut scorer = Scorer::new(&data, &operations);
         (0..=ROUNDS).find(|number| {
             made.batch(*number).iter().any(|candidate| {
@@ -357,7 +462,7 @@ mod tests {
             root_weights: None,
         };
         let operations = Operations::parse("+ *").expect("they exist");
-        let made = Decomposition::new(&part, &operations);
+        let made = Decomposition::new(&part, &operations, None);
         assert!(!made.batch(0).is_empty() && made.batch(ROUNDS + 1).is_empty());
         for candidate in (0..=ROUNDS).flat_map(|number| made.batch(number)) {
             assert!(candidate.expr.forbidden(&operations).is_none(), "{candidate:?}");

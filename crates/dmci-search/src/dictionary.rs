@@ -1,9 +1,11 @@
 //! Sparse sums: terms of a dictionary that explain a target together, by orthogonal least squares.
 
+use crate::columns::{Found, exchange};
 use crate::expr::Expr;
 use crate::operation::Operation;
-use dmci_stats::linear::{dot, length};
+use dmci_stats::linear::{length, long_dot as dot};
 use dmci_stats::random::Stream;
+use dmci_units::Dimension;
 
 /// A term of sums.
 #[derive(Clone, Debug)]
@@ -13,6 +15,8 @@ pub struct Word {
     column: Vec<f64>,
     /// The complexity of the larger of its factors, or its own.
     size: usize,
+    /// Its dimension, if that is known.
+    dimension: Option<Dimension>,
 }
 
 /// The terms that sums are made of.
@@ -25,39 +29,54 @@ pub struct Dictionary {
 /// too many digits.
 const FRESH: f64 = 1e-6;
 
+/// Terms of a sum that are exchanged at most, and what is left of a target that needs no exchange.
+const MOST_EXCHANGED: usize = 6;
+const EXACT: f64 = 1e-20;
+
 impl Dictionary {
     /// Adds a term, unless it is the same in all rows.
-    pub fn add(&mut self, expr: &Expr, standard: &[f64]) {
+    pub fn add(&mut self, expr: &Expr, standard: &[f64], dimension: Option<Dimension>) {
         if !standard.is_empty() {
-            self.words.push(Word { expr: expr.clone(), column: standard.to_vec(), size: expr.complexity() });
+            self.words.push(Word { expr: expr.clone(), column: standard.to_vec(), size: expr.complexity(), dimension });
         }
     }
 
     /// Adds the products of all pairs of these terms, with their values.
-    pub fn add_products(&mut self, terms: &[(&Expr, &[f64])]) {
-        for (i, (a, x)) in terms.iter().enumerate() {
-            for (b, y) in &terms[i + 1..] {
+    pub fn add_products(&mut self, terms: &[(&Expr, &[f64], Option<Dimension>)]) {
+        for (i, (a, x, first)) in terms.iter().enumerate() {
+            for (b, y, second) in &terms[i + 1..] {
                 let column: Vec<f64> = x.iter().zip(*y).map(|(x, y)| x * y).collect();
                 let column = standard(&column);
                 if !column.is_empty() {
                     let size = a.complexity().max(b.complexity());
-                    self.words.push(Word { expr: Expr::apply(Operation::Mul, &[a, b]), column, size });
+                    let dimension = first.zip(*second).map(|(a, b)| a.times(&b));
+                    self.words.push(Word { expr: Expr::apply(Operation::Mul, &[a, b]), column, size, dimension });
                 }
             }
         }
     }
 
     /// Terms are taken one by one, each time the one that explains most of what is left besides those that are taken,
-    /// from a part of the dictionary that the stream draws. Each prefix is a sum. `residual` is what is to be explained.
-    pub fn sparse(&self, residual: &[f64], longest: usize, stream: &mut Stream) -> Vec<Vec<Expr>> {
+    /// from a part of the dictionary that the stream draws. Each prefix is a sum. `residual` is what is to be explained;
+    /// if it has a dimension, terms have that one.
+    pub fn sparse(
+        &self,
+        residual: &[f64],
+        longest: usize,
+        wanted: Option<&Dimension>,
+        stream: &mut Stream,
+    ) -> Vec<Vec<Expr>> {
         // Greed is misled by large dictionaries, in which sums of true terms are terms themselves.
         let largest = [2, 3, 3, 4, 5, 9][stream.below(6)];
         let keep = if stream.uniform() < 0.5 { 1.0 } else { 0.3 + 0.7 * stream.uniform() };
-        let fits = |w: &&Word| w.size <= largest;
+        let has_unit = |w: &Word| wanted.zip(w.dimension.as_ref()).is_none_or(|(a, b)| a.is_same(b));
+        let fits = |w: &&Word| w.size <= largest && has_unit(w);
         let drawn: Vec<&Word> =
             self.words.iter().filter(fits).filter(|_| keep == 1.0 || stream.uniform() < keep).collect();
         let mut left = standard(residual);
         let mut chosen: Vec<Expr> = Vec::new();
+        let mut places: Vec<usize> = Vec::new();
+        let target = left.clone();
         let mut basis: Vec<Vec<f64>> = Vec::new();
         let mut prefixes = Vec::new();
         // Of each term: its product with what is left, and what is left of its own length besides those that are taken.
@@ -101,10 +120,19 @@ impl Dictionary {
             state[best] = (0.0, 0.0);
             basis.push(q);
             chosen.push(drawn[best].expr.clone());
+            places.push(best);
             prefixes.push(chosen.clone());
             if square < 1e-26 {
                 break;
             }
+        }
+        let rest = dot(&left, &left);
+        if places.len() > 1 && rest > EXACT {
+            let units: Vec<&[f64]> = drawn.iter().map(|w| w.column.as_slice()).collect();
+            let count = 2 + stream.below((places.len() - 1).min(MOST_EXCHANGED - 1));
+            let begin = Found { columns: places[..count].to_vec(), left: f64::INFINITY };
+            let found = exchange(&units, &target, begin);
+            prefixes.push(found.columns.iter().map(|&c| drawn[c].expr.clone()).collect());
         }
         prefixes
     }

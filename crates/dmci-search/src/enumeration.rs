@@ -6,6 +6,8 @@ use crate::data::Part;
 use crate::dictionary::{Dictionary, standard};
 use crate::expr::{Expr, Node};
 use crate::operation::{Operation, Operations};
+use crate::units::Units;
+use dmci_units::Dimension;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
@@ -20,6 +22,8 @@ pub struct Term {
     standard: Vec<f64>,
     /// Whether a line in it is no line in an earlier one.
     is_new: bool,
+    /// Its dimension, if that is known.
+    dimension: Option<Dimension>,
 }
 
 /// A function around a sum. Its inverse makes of the target what the sum must be.
@@ -70,6 +74,18 @@ impl Outer {
         list.iter().all(|v| v.abs() < LARGEST).then_some(list)
     }
 
+    /// The dimension inside of the function, if this is the one outside.
+    pub fn inside(self, outside: &Dimension) -> Dimension {
+        match self {
+            Outer::Itself => *outside,
+            Outer::Exp | Outer::Log => Dimension::NONE,
+            Outer::Inverse => outside.power(-1.0),
+            Outer::Sqrt => outside.power(2.0),
+            Outer::Square => outside.power(0.5),
+            Outer::InverseSqrt => outside.power(-2.0),
+        }
+    }
+
     /// The function of an expression.
     pub fn around(self, inner: &Expr) -> Expr {
         match self {
@@ -105,6 +121,7 @@ const LARGEST: f64 = 1e12;
 #[derive(Debug)]
 pub struct Enumeration {
     operations: Operations,
+    units: Option<Units>,
     target: Vec<(Outer, Vec<f64>)>,
     inputs: Vec<Vec<f64>>,
     /// In the order of size.
@@ -135,7 +152,7 @@ struct Cursor {
 
 impl Enumeration {
     /// An enumeration over some rows.
-    pub fn new(part: &Part, operations: &Operations) -> Enumeration {
+    pub fn new(part: &Part, operations: &Operations, units: Option<&Units>) -> Enumeration {
         let n = part.len();
         let weights = part.root_weights.clone().unwrap_or_else(|| vec![1.0; n]);
         let allowed = |o: &Outer| o.operation().is_none_or(|needed| operations.allows(needed));
@@ -143,6 +160,7 @@ impl Enumeration {
         let target = target.filter_map(|o| Some((o, standard(&o.inverse(&part.target)?)))).collect();
         let mut made = Enumeration {
             operations: operations.clone(),
+            units: units.cloned(),
             target,
             inputs: part.columns.clone(),
             terms: Vec::new(),
@@ -158,7 +176,8 @@ impl Enumeration {
             dictionary: None,
         };
         for v in 0..part.columns.len() {
-            made.add(Expr::leaf(Node::Var(v as u16)), made.inputs[v].clone());
+            let dimension = units.and_then(|units| units.inputs[v]);
+            made.add(Expr::leaf(Node::Var(v as u16)), made.inputs[v].clone(), dimension);
         }
         for i in [1, 2] {
             let term = Term {
@@ -166,6 +185,7 @@ impl Enumeration {
                 column: vec![f64::from(i); n],
                 standard: Vec::new(),
                 is_new: false,
+                dimension: Some(Dimension::NONE),
             };
             made.terms.push(term);
         }
@@ -175,7 +195,7 @@ impl Enumeration {
     }
 
     /// Adds a term unless it is a number, not finite, or known.
-    fn add(&mut self, expr: Expr, column: Vec<f64>) {
+    fn add(&mut self, expr: Expr, column: Vec<f64>, dimension: Option<Dimension>) {
         if !column.iter().all(|x| x.abs() < LARGEST) || !self.values.insert(digest(&column)) {
             return;
         }
@@ -187,7 +207,7 @@ impl Enumeration {
         let sign = standard.iter().find(|x| x.abs() > 1e-6).map_or(1.0, |x| x.signum());
         let shape: Vec<f64> = standard.iter().map(|x| sign * x + 2.0).collect();
         let is_new = self.shapes.insert(digest(&shape));
-        self.terms.push(Term { expr, column, standard, is_new });
+        self.terms.push(Term { expr, column, standard, is_new, dimension });
     }
 
     /// The candidates of a batch: the terms in which lines fit best, alone and inside of outer functions. None behind
@@ -214,8 +234,12 @@ impl Enumeration {
         let mut found = Vec::new();
         for (t, term) in self.terms.iter().enumerate().skip(first).filter(|t| t.1.is_new) {
             self.screened += self.target.len() as u64;
-            for (k, (_, target)) in self.target.iter().enumerate().filter(|(_, (_, list))| !list.is_empty()) {
-                let r = dmci_stats::linear::dot(&term.standard, target);
+            for (k, (outer, target)) in self.target.iter().enumerate().filter(|(_, (_, list))| !list.is_empty()) {
+                let inside = self.inside(*outer);
+                if inside.zip(term.dimension).is_some_and(|(wanted, own)| !wanted.is_same(&own)) {
+                    continue;
+                }
+                let r = dmci_stats::linear::long_dot(&term.standard, target);
                 // What is left of the variance, with a little for size.
                 let left = f64::max(1.0 - r * r, 1e-14);
                 let rank = self.weights.len() as f64 * dmci_ops::real::log(left) + 3.0 * term.expr.complexity() as f64;
@@ -229,10 +253,21 @@ impl Enumeration {
 
     /// The outer function of a line in a term.
     fn line(&self, term: &Expr, outer: Outer) -> Candidate {
+        // Where a number has no unit and the line has one, it goes through 0.
+        if self.inside(outer).is_some_and(|d| !d.is_none()) {
+            let slope = Expr::apply(Operation::Mul, &[&Expr::leaf(Node::Param(0)), term]);
+            return Candidate::new(&outer.around(&slope), &[1.0], &self.operations);
+        }
         let slope = Expr::apply(Operation::Mul, &[&Expr::leaf(Node::Param(1)), term]);
         let line = Expr::apply(Operation::Add, &[&Expr::leaf(Node::Param(0)), &slope]);
         let expr = outer.around(&line);
         Candidate::new(&expr, &self.start(term, outer), &self.operations)
+    }
+
+    /// The dimension that a line inside of this function has, if numbers have none.
+    fn inside(&self, outer: Outer) -> Option<Dimension> {
+        let units = self.units.as_ref().filter(|units| units.is_pure())?;
+        units.target.map(|target| outer.inside(&target))
     }
 
     /// The line that fits the inverse of the outer function.
@@ -297,6 +332,14 @@ impl Enumeration {
         if a.standard.is_empty() && b.is_none_or(|b| b.standard.is_empty()) {
             return;
         }
+        let exponent = b.and_then(|b| if let [Node::Int(i)] = b.expr.nodes[..] { Some(f64::from(i)) } else { None });
+        let dimension = match self.units {
+            None => None,
+            Some(_) => match Units::combine(operation, a.dimension, b.map(|b| b.dimension), exponent) {
+                Ok(dimension) => dimension,
+                Err(_) => return,
+            },
+        };
         let column: Vec<f64> = match (operation, operation.op(), b) {
             (Operation::Square, ..) => a.column.iter().map(|x| x * x).collect(),
             (Operation::Cube, ..) => a.column.iter().map(|x| x * x * x).collect(),
@@ -308,7 +351,7 @@ impl Enumeration {
             Some(b) => Expr::apply(operation, &[&a.expr, &b.expr]),
             None => Expr::apply(operation, &[&a.expr]),
         };
-        self.add(expr, column);
+        self.add(expr, column, dimension);
     }
 
     /// The terms of the first batch and the products of the smallest, of which sparse sums are made.
@@ -319,10 +362,10 @@ impl Enumeration {
         }
         let mut made = Dictionary::default();
         let terms = &self.terms[..self.small];
-        terms.iter().filter(|t| t.is_new).for_each(|t| made.add(&t.expr, &t.standard));
+        terms.iter().filter(|t| t.is_new).for_each(|t| made.add(&t.expr, &t.standard, t.dimension));
         if self.operations.allows(Operation::Mul) {
             let varying = terms.iter().filter(|t| !t.standard.is_empty()).take(PAIRED);
-            made.add_products(&varying.map(|t| (&t.expr, t.column.as_slice())).collect::<Vec<_>>());
+            made.add_products(&varying.map(|t| (&t.expr, t.column.as_slice(), t.dimension)).collect::<Vec<_>>());
         }
         let made = Arc::new(made);
         self.dictionary = Some(made.clone());
@@ -361,7 +404,7 @@ mod tests {
     fn each_function_is_there_once() {
         let operations = Operations::parse("+ * sqrt").expect("they exist");
         let part = part(|x, y| x + y);
-        let mut made = Enumeration::new(&part, &operations);
+        let mut made = Enumeration::new(&part, &operations, None);
         made.batch(0);
         let mut seen = FxHashSet::default();
         for term in &made.terms {
@@ -375,17 +418,17 @@ mod tests {
         let operations = Operations::default();
         let names = ["x".to_string(), "y".to_string()];
         let of = |f: &dyn Fn(f64, f64) -> f64| {
-            let mut made = Enumeration::new(&part(f), &operations);
+            let mut made = Enumeration::new(&part(f), &operations, None);
             let list = made.batch(0).expect("there is one");
             list[..20].iter().map(|c| c.formula(&names, &vec![1.0; c.values.len()])).collect::<Vec<_>>()
         };
         let inverse = of(&|x, y| 1.0 / (0.3 + 2.0 * x * y));
         assert!(inverse.iter().any(|t| t == "(/ 1 (+ 1 (* x y 1)))"), "{inverse:?}");
         let part = part(|x, y| 2.0 * x * x - 3.0 * y.sqrt() + 0.5);
-        let mut made = Enumeration::new(&part, &operations);
+        let mut made = Enumeration::new(&part, &operations, None);
         // Two terms explain everything, and some of the dictionaries show that.
         let exact = (0..12).any(|k| {
-            let sums = made.dictionary().sparse(&part.target, 6, &mut Stream::new(1, k));
+            let sums = made.dictionary().sparse(&part.target, 6, None, &mut Stream::new(1, k));
             let texts: Vec<String> =
                 sums.last().map_or(Vec::new(), |s| s.iter().map(|e| e.text(&names, &[])).collect());
             texts.len() == 2 && texts.iter().any(|t| t == "(square x)")

@@ -13,11 +13,11 @@ use crate::grouped::{GroupFit, Grouped};
 use crate::ode::{self, Ode};
 use crate::problem::{ObjectiveKind, SearchProblem, refusal};
 use crate::template::Template;
-use rows::{inputs, sealed_marks};
-use dmci::{Column, Datum, Program, Report, RunOptions};
+use dmci::{Column, Datum, Interpreter, Program, Report, RunOptions, UnitOptions};
 use dmci_fit::{FitRecord, FitRequest, Inputs, LeanFit, LeanOptions, Loss, Problem, Table, TableColumn};
 use dmci_ops::real::exp;
 use dmci_stats::random::Stream;
+use rows::{inputs, sealed_marks};
 use std::sync::Arc;
 
 /// What somebody else has read for a search.
@@ -79,6 +79,8 @@ pub struct General {
     /// The system, if candidates are right-hand sides of ODEs.
     pub ode: Option<Arc<Ode>>,
     seed: u64,
+    /// The dimensions of columns, if there are any.
+    units: Option<UnitOptions>,
     /// Counts of what is fitted and sealed, for who prints them.
     pub data: Data,
 }
@@ -100,7 +102,12 @@ fn select(table: &Table, rows: &[usize]) -> Table {
         stray: c.stray.and_then(|row| rows.iter().position(|r| *r == row)),
         missing: (0..rows.len()).filter(|&i| c.missing.binary_search(&rows[i]).is_ok()).collect(),
     };
-    Table { name: table.name.clone(), columns: table.columns.iter().map(column).collect(), rows: rows.len() }
+    Table {
+        name: table.name.clone(),
+        columns: table.columns.iter().map(column).collect(),
+        rows: rows.len(),
+        units: table.units.clone(),
+    }
 }
 
 impl General {
@@ -207,6 +214,13 @@ impl General {
             // Errors are measured in deviations.
             (data.variance, data.exact) = (1.0, ode::FLOOR);
         }
+        let known = crate::units::dimensions(&problem.units, &table)?;
+        let single = match &settings.target[..] {
+            [target] if !is_objective => known.get(target).copied(),
+            _ => None,
+        };
+        let names: Vec<_> = known.into_iter().collect();
+        let units = (!names.is_empty()).then_some(UnitOptions { names, result: single });
         let least = templates[..seeds.len()].iter().map(Template::nodes).min().unwrap_or(0);
         let programs: Vec<Program> = seeds.iter().chain(&baselines).cloned().collect();
         let mut general = General {
@@ -224,6 +238,7 @@ impl General {
             grouped: None,
             ode,
             seed,
+            units,
             data,
         };
         // What is wrong with a seed is told before a search begins.
@@ -370,6 +385,11 @@ impl General {
 
     /// Fits a candidate: its values, its mean square, and the fit.
     pub fn fit(&self, candidate: &Candidate, rung: u8, starts: usize) -> Result<Fitted, Rejection> {
+        if rung == 0
+            && let Some(report) = self.disagreement(candidate)
+        {
+            return Err(Rejection::of(Stage::Units, &report));
+        }
         if let Some(grouped) = &self.grouped {
             return self.fit_groups(grouped, candidate, rung, starts);
         }
@@ -402,6 +422,14 @@ impl General {
         let numbers = fit.raw.len();
         let count = if self.ode.is_some() { self.data.open.len() } else { problem.measurements() };
         Ok(Fitted { mean_square: self.mean_square(sum, count), fit, values, numbers, count })
+    }
+
+    /// Where the dimensions of a candidate disagree, if units are known.
+    fn disagreement(&self, candidate: &Candidate) -> Option<Report> {
+        let options = self.units.as_ref()?;
+        let program = self.program(candidate, &candidate.values);
+        let found = Interpreter::shared().check_units(&program, options, &self.run).ok()?;
+        (!found.report.diagnostics.is_empty()).then_some(found.report)
     }
 
     /// The same for an expression of rows.

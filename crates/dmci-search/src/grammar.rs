@@ -125,6 +125,24 @@ impl Grammar<'_> {
                 changed = true;
             }
         }
+        // One number that is a small multiple of another one is that.
+        let is_allowed = [Operation::Mul, Operation::Neg].iter().all(|o| self.operations.allows(*o));
+        if is_allowed
+            && (!changed || stream.uniform() < 0.3)
+            && let Some((p, q, times)) = multiple(&parent.values, stream)
+        {
+            let mut new = vec![Node::Param(q)];
+            if times.abs() != 1.0 {
+                new.splice(0..0, [Node::Op(Operation::Mul), Node::Int(times.abs() as i16)]);
+            }
+            if times < 0.0 {
+                new.insert(0, Node::Op(Operation::Neg));
+            }
+            while let Some(at) = draft.nodes.iter().position(|n| *n == Node::Param(p)) {
+                draft.replace(at, new.clone());
+            }
+            changed = true;
+        }
         changed.then(|| self.finish(draft))
     }
 
@@ -239,6 +257,24 @@ impl Grammar<'_> {
 
 /// How far from a whole number a fitted one may be to be tried as exact, as a share of it.
 const NEARLY_WHOLE: f64 = 0.02;
+
+/// A number that is a small multiple of another one, up to rounding: its place, that of the other one, and how often.
+fn multiple(values: &[f64], stream: &mut Stream) -> Option<(u16, u16, f64)> {
+    let mut list = Vec::new();
+    for (p, a) in values.iter().enumerate() {
+        for (q, b) in values.iter().enumerate().filter(|(q, b)| *q != p && **b != 0.0) {
+            let times = (a / b).round();
+            let is_whole = (a / b - times).abs() < SAME_MULTIPLE * times.abs() && (1.0..=4.0).contains(&times.abs());
+            if is_whole && (times.abs() > 1.0 || q < p) {
+                list.push((p as u16, q as u16, times));
+            }
+        }
+    }
+    if list.is_empty() { None } else { Some(list[stream.below(list.len())]) }
+}
+
+/// How far from a multiple of another number a fitted one may be, as a share of it.
+const SAME_MULTIPLE: f64 = 1e-6;
 
 /// A sum of which this parameter is a term, and its other term.
 fn term_beside(expr: &Expr, parameter: Node) -> Option<(usize, Vec<Node>)> {

@@ -27,6 +27,8 @@ pub struct Monomial {
 /// What a factor makes of a monomial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
+    /// m itself.
+    Plain,
     /// 1 + m.
     OnePlus,
     /// exp m - 1.
@@ -48,6 +50,7 @@ impl Shape {
     pub fn of(self, m: f64) -> f64 {
         use dmci_ops::real::{cos, exp, log, sin};
         match self {
+            Shape::Plain => m,
             Shape::OnePlus => 1.0 + m,
             Shape::ExpMinusOne => exp(m) - 1.0,
             Shape::OnePlusExp => 1.0 + exp(m),
@@ -61,6 +64,7 @@ impl Shape {
     /// The operation that it needs.
     pub fn operation(self) -> Option<Operation> {
         match self {
+            Shape::Plain => None,
             Shape::OnePlus => Some(Operation::Add),
             Shape::ExpMinusOne | Shape::OnePlusExp | Shape::Exp => Some(Operation::Exp),
             Shape::Sin => Some(Operation::Sin),
@@ -117,6 +121,14 @@ impl Monomial {
     /// The sum of its exponents, each without its sign.
     pub fn degree(&self) -> usize {
         self.doubled.iter().map(|e| e.unsigned_abs() as usize).sum::<usize>() / 2
+    }
+
+    /// About as many nodes as its expression has.
+    pub fn complexity(&self) -> usize {
+        let powers: usize =
+            self.doubled.iter().map(|e| (e.unsigned_abs() as usize).div_ceil(2) + usize::from(e % 2 != 0)).sum();
+        2 * powers
+            + self.atom.as_ref().map_or(0, |a| 2 + 2 * usize::from(a.second.is_some()) + 2 * usize::from(a.complement))
     }
 
     /// Whether no input has an exponent beyond 1.
@@ -187,19 +199,27 @@ pub fn product(factors: &[(Expr, f64)]) -> Expr {
 }
 
 /// Monomials of up to so many inputs, with exponents from -2 to 2 (and 4 if it is alone) up to a degree, the smallest
-/// first, up to a number of them.
-pub fn monomials(part: &Part, active: usize, degree: usize, most: usize) -> Vec<Monomial> {
+/// first, up to a number of them, as far as their doubled exponents are wanted.
+pub fn monomials(
+    part: &Part,
+    active: usize,
+    degree: usize,
+    most: usize,
+    is_wanted: &dyn Fn(&[i8]) -> bool,
+) -> Vec<Monomial> {
     let inputs = part.columns.len();
     let is_nonzero: Vec<bool> = part.columns.iter().map(|c| c.iter().all(|x| *x != 0.0)).collect();
     let mut list: Vec<Monomial> = Vec::new();
+    let mut seen = 0;
     let mut open: Vec<(usize, Vec<i8>)> = vec![(0, vec![0; inputs])];
     while let Some((from, doubled)) = open.pop() {
         let used = doubled.iter().filter(|e| **e != 0).count();
         let sum: usize = doubled.iter().map(|e| e.unsigned_abs() as usize / 2).sum();
-        if used > 0 {
+        seen += 1;
+        if used > 0 && is_wanted(&doubled) {
             list.push(Monomial { doubled: doubled.clone(), atom: None });
         }
-        if used == active || list.len() > 20 * most {
+        if used == active || list.len() > 20 * most || seen > MOST_SEEN {
             continue;
         }
         for v in from..inputs {
@@ -217,6 +237,9 @@ pub fn monomials(part: &Part, active: usize, degree: usize, most: usize) -> Vec<
     list.truncate(most);
     list
 }
+
+/// Products of powers that are looked at, wanted or not.
+const MOST_SEEN: usize = 400_000;
 
 /// Roots of inputs, of products and of quotients of two.
 pub fn roots(part: &Part) -> Vec<Monomial> {

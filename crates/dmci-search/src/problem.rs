@@ -15,6 +15,7 @@
 use crate::operation::{DEFAULT, Operations};
 use crate::search::{Proposer, Settings};
 use crate::template::Limits;
+use crate::units::Constants;
 use dmci::{Diagnostic, ErrorCode, Report, nearest};
 use dmci_fit::FitRequest;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,8 @@ pub struct SearchProblem {
     pub search: SearchSettings,
     /// When it ends.
     pub budget: Budget,
+    /// Units of columns by name, besides those of the table.
+    pub units: BTreeMap<String, String>,
 }
 
 /// What programs are tried, and how they are judged.
@@ -68,6 +71,8 @@ pub struct SearchSettings {
     pub proposers: BTreeMap<String, f64>,
     /// The seed of all random numbers.
     pub seed: u64,
+    /// What the numbers are that a search adds, where columns have units: `any`, or `pure`, without a unit.
+    pub constants: Constants,
 }
 
 /// The limits of one hole.
@@ -119,6 +124,7 @@ impl Default for SearchSettings {
             islands: Settings::default().islands,
             proposers: BTreeMap::new(),
             seed: 0,
+            constants: Constants::default(),
         }
     }
 }
@@ -135,7 +141,7 @@ pub fn refusal(message: impl Into<String>, help: &str) -> Report {
 }
 
 /// The tables of a problem file.
-const TABLES: [&str; 3] = ["fit", "search", "budget"];
+const TABLES: [&str; 4] = ["fit", "search", "budget", "units"];
 
 fn known(of: &impl Serialize) -> Vec<String> {
     match serde_json::to_value(of) {
@@ -171,6 +177,18 @@ fn section<T: serde::de::DeserializeOwned + Default + Serialize>(
     Err(refusal(format!("[{table}] cannot be read: {error}"), "check its types"))
 }
 
+/// The units of columns.
+fn units(settings: Map<String, Json>) -> Result<BTreeMap<String, String>, Report> {
+    let of = |(name, unit): (String, Json)| match unit {
+        Json::String(unit) => Ok((name, unit)),
+        other => {
+            let message = format!("the unit of {name} in [units] cannot be {other}");
+            Err(refusal(message, "write it as a text, such as \"m/s\"; \"1\" is that of a number"))
+        }
+    };
+    settings.into_iter().map(of).collect()
+}
+
 impl SearchProblem {
     /// Reads a problem in TOML.
     pub fn from_toml(text: &str) -> Result<SearchProblem, Report> {
@@ -193,6 +211,7 @@ impl SearchProblem {
                 "fit" => problem.fit = FitRequest::from_map(settings)?,
                 "search" => problem.search = section("search", settings)?,
                 "budget" => problem.budget = section("budget", settings)?,
+                "units" => problem.units = units(settings)?,
                 _ => {
                     let help = nearest(&name, TABLES)
                         .map_or(format!("the tables are [{}]", TABLES.join("], [")), |n| {

@@ -286,7 +286,10 @@ impl Inputs {
             };
             let mut list: Vec<TableColumn> = names.iter().zip(&columns).map(column).collect();
             list.extend(groups.iter().filter(|g| !names.contains(g)).map(one));
-            Inputs { table: Table { name: table.name.clone(), columns: list, rows }, columns }
+            Inputs {
+                table: Table { name: table.name.clone(), columns: list, rows, units: table.units.clone() },
+                columns,
+            }
         };
         let wide = columns.iter().map(|c| widened(c)).collect();
         Ok((of(columns), of(wide)))
@@ -295,7 +298,7 @@ impl Inputs {
     fn select(&self, rows: &[usize]) -> Inputs {
         let column = |c: &TableColumn| TableColumn { values: c.values.select(rows), ..c.clone() };
         let columns = self.table.columns.iter().map(column).collect();
-        let table = Table { name: self.table.name.clone(), columns, rows: rows.len() };
+        let table = Table { name: self.table.name.clone(), columns, rows: rows.len(), units: self.table.units.clone() };
         Inputs { table, columns: self.columns.iter().map(|c| rows.iter().map(|&r| c[r]).collect()).collect() }
     }
 }

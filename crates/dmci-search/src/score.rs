@@ -53,6 +53,9 @@ const ITERATIONS: usize = 60;
 /// Optima whose sums of squares differ by less are one.
 const SAME_OPTIMUM: f64 = 1e-5;
 
+/// The share of all starts that must come to one optimum for the rest to be left out.
+const AGREED: usize = 4;
+
 /// A start that is so much worse than the best fit after few iterations is given up.
 const HOPELESS: f64 = 3.0;
 
@@ -202,9 +205,16 @@ impl<'d> Scorer<'d> {
             None => self.first_fit(model, &rows, linear, candidate, ITERATIONS, &mut work)?,
         };
         let starts = if prepared.is_linear() || best.squares <= floor { 1 } else { starts };
-        let mut optima = vec![best.squares];
+        let (mut optima, mut made) = (vec![best.squares], 1);
         let mut stream = Stream::new(candidate.hash, 0x57a7);
+        let near = |a: f64, b: f64| (a - b).abs() <= SAME_OPTIMUM * b.abs() + floor;
+        // Where several starts have come to one optimum, another start seldom finds a better one.
+        let agreed = starts.div_ceil(AGREED).max(2);
         for _ in 1..starts {
+            if best.converged && optima.iter().filter(|s| near(**s, best.squares)).count() >= agreed {
+                break;
+            }
+            made += 1;
             let start = draw(candidate.values.len(), &mut stream);
             let Some(mut found) = self.fitter.fit(model, &rows, linear, &start, FEW_ITERATIONS) else { continue };
             work += per_evaluation * found.evaluations as u64;
@@ -220,12 +230,11 @@ impl<'d> Scorer<'d> {
                 best = found;
             }
         }
-        let near = |a: f64, b: f64| (a - b).abs() <= SAME_OPTIMUM * b.abs() + floor;
         let came = optima.iter().filter(|s| near(**s, best.squares)).count() as u32;
         optima.sort_by(f64::total_cmp);
         optima.dedup_by(|a, b| near(*a, *b));
         let distinct = optima.len() as u32;
-        Ok(self.scored(candidate, 1, part.len(), best, (starts as u32, came), distinct, work))
+        Ok(self.scored(candidate, 1, part.len(), best, (made, came), distinct, work))
     }
 
     /// A fit by the fitter of whole programs.

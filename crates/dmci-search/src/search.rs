@@ -67,6 +67,8 @@ pub struct Settings {
     pub exact_at: f64,
     /// Whether proposals change what was found. Without, all are made from nothing: a control.
     pub evolve: bool,
+    /// Whether a hypothesis that was fitted is never fitted again.
+    pub deduplicate: bool,
 }
 
 impl Default for Settings {
@@ -77,7 +79,7 @@ impl Default for Settings {
             (Proposer::Library, 1.0),
             (Proposer::Grammar, 3.0),
         ];
-        Settings { seed: 0, islands: 4, proposers, evaluations: None, exact_at: 0.0, evolve: true }
+        Settings { seed: 0, islands: 4, proposers, evaluations: None, exact_at: 0.0, evolve: true, deduplicate: true }
     }
 }
 
@@ -395,7 +397,7 @@ impl Search {
         let mut new = Vec::new();
         for candidate in list {
             let found = self.seen.entry(candidate.hash).or_insert((0, 0));
-            if *found == (0, 0) {
+            if *found == (0, 0) || !self.settings.deduplicate {
                 new.push(candidate);
             } else {
                 counts.duplicates += 1;
@@ -539,7 +541,10 @@ impl Search {
         while let Some((_, work)) = self.ahead.pop_front_if(|(due, _)| *due <= self.steps) {
             self.queue.push_back(work);
         }
-        let mut chosen = self.choose(&mut stream);
+        // Once there is nothing left to explain, its numbers are made exact and its parts dropped.
+        let is_grammar = |(p, w): &(Proposer, f64)| *p == Proposer::Grammar && *w > 0.0;
+        let simplify = self.grace.is_some() && self.settings.proposers.iter().any(is_grammar);
+        let mut chosen = if simplify { Some(Proposer::Grammar) } else { self.choose(&mut stream) };
         if chosen == Some(Proposer::Model) {
             if !self.lags() {
                 let work = self.question(island);

@@ -12,7 +12,10 @@ use crate::grammar::Grammar;
 use crate::operation::{Operation, Operations};
 use crate::score::{Prepared, Score, Scorer};
 use crate::search::{Proposer, Told, Work};
+use crate::separable::separable;
+use crate::units::Units;
 use dmci_stats::random::Stream;
+use dmci_units::Dimension;
 use std::sync::{Mutex, OnceLock};
 
 /// What all workers of a search share.
@@ -24,13 +27,43 @@ pub struct Workshop {
     pub operations: Operations,
     /// The largest complexity.
     pub size: usize,
+    /// The dimensions of the columns, if there are any: what cannot agree with them is never fitted.
+    pub units: Option<Units>,
+    /// What may be switched off.
+    pub switches: Switches,
     enumeration: Mutex<Enumeration>,
     decomposition: OnceLock<Decomposition>,
     filler: Option<Filler>,
 }
 
+/// Parts of the work that can be switched off, to measure what each of them is worth.
+#[derive(Clone, Copy, Debug)]
+pub struct Switches {
+    /// Numbers that are nearly whole are tried as exact.
+    pub snapping: bool,
+    /// A short fit decides which candidates are fitted to convergence.
+    pub screening: bool,
+}
+
+impl Default for Switches {
+    fn default() -> Self {
+        Switches { snapping: true, screening: true }
+    }
+}
+
 /// Candidates that a proposal has at most.
 pub const BATCH: usize = 160;
+
+/// Candidates that are made until the dimensions of one can agree.
+const TRIES: usize = 12;
+
+fn disagreement() -> Rejection {
+    Rejection::new(
+        Stage::Units,
+        "its dimensions cannot agree with each other, or not with that of the target",
+        "add only what has the same unit, and give exp, log, sin and powers that are fitted numbers without one",
+    )
+}
 
 /// Terms of a sparse sum.
 const LONGEST_SUM: usize = 8;
@@ -42,8 +75,32 @@ const MORE_STARTS: usize = 16;
 impl Workshop {
     /// A workshop over some rows.
     pub fn new(data: Data, operations: Operations, size: usize) -> Workshop {
-        let enumeration = Mutex::new(Enumeration::new(&data.few, &operations));
-        Workshop { data, operations, size, enumeration, decomposition: OnceLock::new(), filler: None }
+        let enumeration = Mutex::new(Enumeration::new(&data.few, &operations, None));
+        let decomposition = OnceLock::new();
+        Workshop {
+            data,
+            operations,
+            size,
+            units: None,
+            switches: Switches::default(),
+            enumeration,
+            decomposition,
+            filler: None,
+        }
+    }
+
+    /// The same with the dimensions of its columns.
+    pub fn with_units(self, units: Option<Units>) -> Workshop {
+        let enumeration = Mutex::new(Enumeration::new(&self.data.few, &self.operations, units.as_ref()));
+        Workshop { units, enumeration, ..self }
+    }
+
+    /// A candidate that somebody else made, unless its dimensions cannot agree.
+    pub fn admit(&self, candidate: Candidate) -> Result<Candidate, Rejection> {
+        match &self.units {
+            Some(units) if self.filler.is_none() && !units.agree(&candidate.expr) => Err(disagreement()),
+            _ => Ok(candidate),
+        }
     }
 
     /// A workshop whose candidates are seeds with other contents of their holes.
@@ -86,9 +143,13 @@ impl Workshop {
         self.general().map_or("RMSE", General::error_name)
     }
 
-    /// A hash of the data.
+    /// A hash of the data and its units.
     pub fn hash(&self) -> String {
-        self.general().map_or_else(|| self.data.hash(), General::hash)
+        let hash = self.general().map_or_else(|| self.data.hash(), General::hash);
+        match &self.units {
+            Some(units) => dmci_table::hash::of_text(&format!("{hash} {units:?}")),
+            None => hash,
+        }
     }
 
     /// A scorer, one for each thread.
@@ -142,7 +203,7 @@ impl Workshop {
         let of = |i: usize| found[i].as_ref().map_or(f64::INFINITY, |s| s.score);
         order.sort_by(|&i, &j| of(i).total_cmp(&of(j)).then(i.cmp(&j)));
         // The rest goes on only where that costs nothing: linear fits that have converged on all rows.
-        let half = order.len().div_ceil(2);
+        let half = if self.switches.screening { order.len().div_ceil(2) } else { order.len() };
         let is_free = |i: usize| prepared[i].is_linear() && found[i].as_ref().is_ok_and(|s| s.converged);
         let order: Vec<usize> =
             order.iter().enumerate().filter(|(rank, i)| *rank < half || is_free(**i)).map(|(_, i)| *i).collect();
@@ -184,28 +245,51 @@ impl Workshop {
         let mut list = match proposer {
             Proposer::Enumeration => self.enumeration().batch(number).unwrap_or_default(),
             Proposer::Decomposition => {
-                let made = || Decomposition::new(&self.data.few, &self.operations);
-                self.decomposition.get_or_init(made).batch(number)
+                let made = || Decomposition::new(&self.data.few, &self.operations, self.units.as_ref());
+                let mut list = if number == 1 { separable(&self.data.open, &self.operations) } else { Vec::new() };
+                list.extend(self.decomposition.get_or_init(made).batch(number));
+                list
             }
             Proposer::Library => self.library(parents, stream, scorer),
             Proposer::Random => {
-                (0..BATCH).map(|_| grammar.random(2 + stream.below(self.size.min(16)), stream)).collect()
+                let random = |_| self.agreeing(&mut || grammar.random(2 + stream.below(self.size.min(16)), stream));
+                (0..BATCH).filter_map(random).collect()
             }
-            Proposer::Grammar | Proposer::Model => (0..BATCH)
-                .map(|i| match parents.len() {
-                    0 => grammar.random(2 + stream.below(9), stream),
+            Proposer::Grammar | Proposer::Model => {
+                let change = |i: usize| match parents.len() {
+                    0 => self.agreeing(&mut || grammar.random(2 + stream.below(9), stream)),
                     n => {
-                        let (a, b) = (stream.below(n), stream.below(n));
+                        let mut first = Some((stream.below(n), stream.below(n)));
                         // Once for each parent: what can be snapped soon has been tried.
-                        let snapped = parents.get(i).and_then(|parent| grammar.snapped(parent, stream));
-                        snapped.unwrap_or_else(|| grammar.change(&parents[a], &parents[b], stream))
+                        let snapped = parents
+                            .get(i)
+                            .filter(|_| self.switches.snapping)
+                            .and_then(|parent| grammar.snapped(parent, stream));
+                        snapped.filter(|c| self.is_agreeing(c)).or_else(|| {
+                            self.agreeing(&mut || {
+                                let (a, b) = first.take().unwrap_or_else(|| (stream.below(n), stream.below(n)));
+                                grammar.change(&parents[a], &parents[b], stream)
+                            })
+                        })
                     }
-                })
-                .collect(),
+                };
+                (0..BATCH).filter_map(change).collect()
+            }
         };
         let inputs = !self.data.inputs.is_empty();
         list.retain(|c| c.expr.complexity() <= self.size && (c.expr.mentions_variables() || !inputs));
+        list.retain(|c| self.is_agreeing(c));
         list
+    }
+
+    fn is_agreeing(&self, candidate: &Candidate) -> bool {
+        self.units.as_ref().is_none_or(|units| units.agree(&candidate.expr))
+    }
+
+    /// The first of some candidates whose dimensions can agree.
+    fn agreeing(&self, make: &mut dyn FnMut() -> Candidate) -> Option<Candidate> {
+        let tries = if self.units.is_some() { TRIES } else { 1 };
+        (0..tries).map(|_| make()).find(|candidate| self.is_agreeing(candidate))
     }
 
     fn enumeration(&self) -> std::sync::MutexGuard<'_, Enumeration> {
@@ -230,14 +314,20 @@ impl Workshop {
             let mut enumeration = self.enumeration();
             (enumeration.dictionary(), enumeration.outers())
         };
-        let sum = |mut expr: Expr, mut values: Vec<f64>, terms: &[Expr]| {
+        // A term for each of these behind what is there; if nothing is there, behind a constant, unless that has no unit
+        // and the sum has one.
+        let sum = |base: Option<(Expr, Vec<f64>)>, terms: &[Expr], wanted: Option<&Dimension>| {
+            let has_constant = wanted.is_none_or(|d| d.is_none());
+            let base = base.or_else(|| has_constant.then(|| (parameter(0), vec![0.0])));
+            let (mut expr, mut values) = base.map_or((None, Vec::new()), |(expr, values)| (Some(expr), values));
             for term in terms {
                 let scaled = Expr::apply(Operation::Mul, &[&parameter(values.len()), term]);
-                expr = Expr::apply(Operation::Add, &[&expr, &scaled]);
+                expr = Some(expr.map_or(scaled.clone(), |expr| Expr::apply(Operation::Add, &[&expr, &scaled])));
                 values.push(0.1);
             }
-            (expr, values)
+            expr.map(|expr| (expr, values))
         };
+        let target = self.units.as_ref().filter(|u| u.is_pure()).and_then(|u| u.target);
         let mut bases: Vec<Option<&Candidate>> = vec![None];
         bases.extend((0..2).filter(|_| !parents.is_empty()).map(|_| Some(&parents[stream.below(parents.len())])));
         for base in bases {
@@ -252,21 +342,19 @@ impl Workshop {
             if !residual.iter().all(|r| r.is_finite()) {
                 continue;
             }
-            for terms in dictionary.sparse(&residual, LONGEST_SUM, stream) {
-                let (expr, values) = match base {
-                    None => (parameter(0), vec![0.0]),
-                    Some(parent) => (parent.expr.clone(), parent.values.clone()),
-                };
-                let (expr, values) = sum(expr, values, &terms);
-                list.push(Candidate::new(&expr, &values, &self.operations));
+            for terms in dictionary.sparse(&residual, LONGEST_SUM, target.as_ref(), stream) {
+                let base = base.map(|parent| (parent.expr.clone(), parent.values.clone()));
+                let made = sum(base, &terms, target.as_ref());
+                list.extend(made.map(|(expr, values)| Candidate::new(&expr, &values, &self.operations)));
             }
         }
         // A sum inside of an outer function: it must be what the inverse makes of the target.
         if !outers.is_empty() {
             let outer = outers[stream.below(outers.len())];
             let wanted = outer.inverse(&few.target).unwrap_or_default();
-            for terms in dictionary.sparse(&wanted, LONGEST_SUM, stream) {
-                let (inner, values) = sum(parameter(0), vec![0.0], &terms);
+            let inside = target.map(|d| outer.inside(&d));
+            for terms in dictionary.sparse(&wanted, LONGEST_SUM, inside.as_ref(), stream) {
+                let Some((inner, values)) = sum(None, &terms, inside.as_ref()) else { continue };
                 let starts = scorer.linear_fit(&inner, &values, &wanted).unwrap_or(values);
                 list.push(Candidate::new(&outer.around(&inner), &starts, &self.operations));
             }

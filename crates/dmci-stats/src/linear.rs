@@ -24,6 +24,18 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
+/// The product of two long vectors: sixteen sums, which fill the registers.
+pub fn long_dot(a: &[f64], b: &[f64]) -> f64 {
+    let (many, others) = (a.chunks_exact(16), b.chunks_exact(16));
+    let rest = dot(many.remainder(), others.remainder());
+    let mut sums = [0.0; 16];
+    for (x, y) in many.zip(others) {
+        (0..16).for_each(|i| sums[i] += x[i] * y[i]);
+    }
+    let of = |i: usize| (sums[i] + sums[i + 4]) + (sums[i + 8] + sums[i + 12]);
+    (of(0) + of(1)) + (of(2) + of(3)) + rest
+}
+
 /// Sums of squares between these are neither too large nor so small that digits are lost.
 const SAFE_SQUARES: std::ops::Range<f64> = 1e-250..1e250;
 

@@ -4,11 +4,11 @@ use crate::hash::Hash;
 use crate::{dialect, netcdf, npy};
 use dmci::ErrorCode;
 use dmci::{Column, Datum, Diagnostic, Report};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 
 /// A table.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// Where it comes from, for messages.
     pub name: String,
@@ -16,6 +16,8 @@ pub struct Table {
     pub columns: Vec<TableColumn>,
     /// Rows below the header line.
     pub rows: usize,
+    /// The units of columns by name, of a line `#units: m, s, kg/m^3`.
+    pub units: BTreeMap<String, String>,
 }
 
 /// A column of a table.
@@ -104,7 +106,7 @@ impl Table {
             }
         }
         dialect::ensure(name, bytes.len())?;
-        let dialect::Plain { text: bytes, delimiter } = dialect::plain(&bytes, format.delimiter);
+        let dialect::Plain { text: bytes, delimiter, units } = dialect::plain(&bytes, format.delimiter);
         match misquoted(&bytes, delimiter) {
             Some((row, Quoting::Unclosed)) => {
                 let message = format!("a quoted field is never closed, in {}", place(row));
@@ -142,6 +144,13 @@ impl Table {
         if rows == 0 {
             return Err(wrong("it has no rows".into(), "add rows below the header line"));
         }
+        let units = units.unwrap_or_default();
+        if !units.is_empty() && units.len() != headers.len() {
+            let message = format!("the line #units: has {} units for {} columns", units.len(), headers.len());
+            return Err(wrong(message, "give every column one, with commas between them; 1 is that of a number"));
+        }
+        let named = headers.iter().zip(&units).filter(|(_, unit)| !unit.is_empty());
+        let units = named.map(|(name, unit)| (name.to_string(), unit.clone())).collect();
         if delimiter != b',' {
             dialect::decimal_points(&mut fields);
         }
@@ -159,7 +168,7 @@ impl Table {
             let missing: Vec<usize> = (0..rows).filter(|&row| is_missing(&fields[row])).collect();
             columns.push(TableColumn::parse(header, fields, missing));
         }
-        Ok(Table { name: name.to_string(), columns, rows })
+        Ok(Table { name: name.to_string(), columns, rows, units })
     }
 
     /// A hash of names and values: the same table gives the same hash, wherever it is stored.
@@ -176,6 +185,9 @@ impl Table {
                     numbers.iter().for_each(|x| hash.add_number(*x));
                 }
             }
+        }
+        for (name, unit) in &self.units {
+            hash.add(format!("#units {name} {unit};").as_bytes());
         }
         hash.digits()
     }

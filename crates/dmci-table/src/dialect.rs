@@ -16,19 +16,38 @@ pub struct Plain {
     pub text: Vec<u8>,
     /// What stands between its fields.
     pub delimiter: u8,
+    /// The fields of its line `#units:`, if it has one.
+    pub units: Option<Vec<String>>,
 }
+
+/// How the line of units begins.
+const UNITS: &[u8] = b"#units:";
 
 /// The text of a table without its comments, and what stands between its fields: `wanted`, or what is found.
 pub fn plain(bytes: &[u8], wanted: Option<u8>) -> Plain {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let text = without_comments(bytes);
+    let is_units = |line: &&[u8]| line.trim_ascii_start().starts_with(UNITS);
+    let units = bytes.split_inclusive(|b| *b == b'\n').take(LINES).find(is_units);
+    let text = match units {
+        None => without_comments(bytes),
+        Some(_) => without_comments(
+            &bytes.split_inclusive(|b| *b == b'\n').filter(|l| !is_units(l)).collect::<Vec<_>>().concat(),
+        ),
+    };
     let delimiter = wanted.unwrap_or_else(|| delimiter(&text));
+    // Blanks stand inside of units, too: between units there are commas then.
+    let between = if delimiter == b' ' { b',' } else { delimiter };
+    let units = units.map(|line| {
+        let line = line.trim_ascii().strip_prefix(UNITS).unwrap_or_default();
+        let unit = |field: &[u8]| String::from_utf8_lossy(field).trim().to_string();
+        fields(line, if line.contains(&between) { between } else { b',' }).into_iter().map(unit).collect()
+    });
     if delimiter != b' ' {
-        return Plain { text, delimiter };
+        return Plain { text, delimiter, units };
     }
     let line = |line: &[u8]| fields(line, b' ').join(&b","[..]);
     let lines: Vec<Vec<u8>> = text.split(|b| *b == b'\n').map(|l| line(l.trim_ascii())).collect();
-    Plain { text: lines.join(&b'\n'), delimiter: b',' }
+    Plain { text: lines.join(&b'\n'), delimiter: b',', units }
 }
 
 /// The text without lines that begin with #, except the last one before the rows if it names their columns.

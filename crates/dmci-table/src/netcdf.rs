@@ -45,7 +45,7 @@ pub fn from_netcdf(name: &str, bytes: &[u8]) -> Result<Table, Report> {
         let values: Vec<f64> = (0..rows).map(|row| numbers[source(row, &sizes, &places, &own)]).collect();
         columns.push(column(variable, values));
     }
-    Ok(Table { name: name.to_string(), columns, rows })
+    Ok(Table { name: name.to_string(), columns, rows, ..Table::default() })
 }
 
 /// Where the number of a row is in a variable with fewer dimensions.

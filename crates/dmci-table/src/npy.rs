@@ -37,7 +37,7 @@ fn table(name: &str, columns: Vec<(String, Column)>) -> Result<Table, Report> {
         return Err(wrong(name, "it has no rows"));
     }
     let column = |(name, values)| TableColumn { name, values, stray: None, missing: Vec::new() };
-    Ok(Table { name: name.to_string(), columns: columns.into_iter().map(column).collect(), rows })
+    Ok(Table { name: name.to_string(), columns: columns.into_iter().map(column).collect(), rows, ..Table::default() })
 }
 
 /// The value of a key in the header, which is a Python dictionary.

@@ -121,6 +121,8 @@ table! {
     E0814: "models that cannot be compared",
     E0820: "malformed formula",
     E0821: "formula where a program is expected",
+    E0830: "dimensions that disagree",
+    E0831: "unit that cannot be read",
     E0901: "cannot read file",
     E0902: "malformed .ncg file",
     E0903: "wrong .ncg version",

@@ -120,7 +120,9 @@ pub struct Parameter {
     pub per: Option<String>,
     /// What is known of it before any data, of `(prior normal 0 1)`.
     pub prior: Option<Prior>,
-    /// All other options, by their first words: `unit` for `(unit "kg")`.
+    /// Its unit, of `(unit "kg")`.
+    pub unit: Option<String>,
+    /// All other options, by their first words.
     pub options: Vec<String>,
     /// Where it is declared, and where its start stands.
     span: Option<(u32, u32)>,
@@ -140,6 +142,7 @@ impl Parameter {
             fixed: false,
             per: None,
             prior: None,
+            unit: None,
             options: Vec::new(),
             span: None,
             start_span: None,
@@ -301,6 +304,7 @@ fn parameter(heap: &Heap, entry: Value) -> Option<Parameter> {
         let second = option.get(1).and_then(|&v| word(v).or_else(|| heap.text(v)));
         match (first.as_str(), second) {
             ("per", Some(column)) if option.len() == 2 => parameter.per = Some(column),
+            ("unit", Some(unit)) if option.len() == 2 => parameter.unit = Some(unit),
             ("prior", Some(name)) => {
                 let numbers = option[2..].iter().map(|&v| number(heap, v)).collect::<Option<Vec<f64>>>();
                 match numbers {

@@ -212,6 +212,8 @@ def search(
     weights: Union[None, str, npt.ArrayLike] = None,
     sigma: Union[None, str, npt.ArrayLike] = None,
     missing: Optional[Sequence[str]] = None,
+    units: Optional[Mapping[str, str]] = None,
+    constants: Optional[str] = None,
     callback: Optional[Callback] = None,
     progress: Optional[bool] = None,
     **settings: Any,
@@ -227,6 +229,8 @@ def search(
     With ``ode=["x", "y"]`` and ``time="t"`` in place of ``target``, the search finds the right-hand sides of the ordinary
     differential equations that these columns follow; ``group`` names the column of runs, if there are several initial
     conditions. The best program is an objective, for ``dmci.fit(program, data, objective=True, group=group)``.
+    ``units`` gives columns units, such as ``{"x": "m", "t": "s"}``: a program whose dimensions cannot agree is never
+    fitted. Numbers that a search adds take any unit, or, with ``constants="pure"``, none.
 
     ``callback`` is called with a :class:`SearchProgress` up to ten times a second; if it gives something true, the
     search ends. ``progress`` shows a line on the terminal.
@@ -253,6 +257,7 @@ def search(
         operations = " ".join(operations)
     states = [ode] if isinstance(ode, str) else None if ode is None else list(ode)
     request.update(target=target, ode=states, time=time, group=group, inputs=None if inputs is None else list(inputs), operations=operations)
+    request.update(units=None if units is None else dict(units), constants=constants)
     request.update(time_limit=time_limit, evaluations=evaluations, threads=threads, seed=seed, size=size)
     request = {name: value for name, value in request.items() if value is not None}
     show = sys.stderr.isatty() if progress is None else progress

@@ -15,6 +15,7 @@ Examples:
   dmci search --data rows.csv --target y --seed-program model.scm --ops '+ - * /'
   dmci search problem.toml --time-limit 600
   dmci search --data series.csv --ode 'x,y' --time t --group run
+  dmci search --data rows.csv --target v --units 'x=m,t=s,v=m/s' --constants pure
   dmci search --data rows.csv --target y --out run.dmci
   dmci search --resume run.dmci --time-limit 600
   dmci search --data rows.csv --target y --model qwen3 --endpoint http://127.0.0.1:8080/v1 --money none
@@ -178,6 +179,12 @@ pub struct RowArgs {
     /// Operations with spaces between them [default: + - * / sqrt exp log sin cos expt]
     #[arg(long, visible_alias = "operations", value_name = "NAMES", allow_hyphen_values = true)]
     pub ops: Option<String>,
+    /// Units of columns, besides those of the table's line #units: x=m,t=s,v=m/s; dimensions that cannot agree are never fitted
+    #[arg(long, value_name = "COLUMN=UNIT,...")]
+    pub units: Option<String>,
+    /// Units of the numbers that a search adds to programs: any, or pure, none [default: any]
+    #[arg(long, value_name = "KIND", value_parser = ["any", "pure"])]
+    pub constants: Option<String>,
     /// The largest program, in nodes [default: 30]
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub size: Option<u64>,

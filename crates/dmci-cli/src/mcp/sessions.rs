@@ -140,7 +140,7 @@ impl Session {
             if cancel.is_cancelled() {
                 break;
             }
-            let scored = read(text, &contract).and_then(|candidate| {
+            let scored = read(text, &contract).and_then(|c| self.workshop.admit(c)).and_then(|candidate| {
                 let score = scorer.converge(&candidate, STARTS)?;
                 let score = scorer.validate(&candidate, &score);
                 Ok(Entry { candidate: Candidate { values: score.values.clone(), ..candidate }, score })

@@ -91,7 +91,7 @@ impl Consultant {
             let Ok(answer) = self.client.ask(&request, &|| self.is_over()) else { break };
             let mut wrong = Vec::new();
             for program in read_answer(&answer.text, &hints).programs {
-                match read(&program.program, &contract) {
+                match read(&program.program, &contract).and_then(|candidate| workshop.admit(candidate)) {
                     Ok(candidate) => candidates.push(candidate),
                     Err(why) => wrong.push((program.program, why)),
                 }

@@ -114,7 +114,7 @@ impl<'a> Forecaster<'a> {
             let values = Column::Reals(marks);
             columns.push(TableColumn { name: MARK.into(), values, stray: None, missing: Vec::new() });
         }
-        Table { name: table.name.clone(), columns, rows: rows.len() }
+        Table { name: table.name.clone(), columns, rows: rows.len(), units: table.units.clone() }
     }
 
     fn fit(&self, request: &FitRequest, table: &Table, watch: Watch) -> Result<(Problem, Fit, FitRecord), Report> {
