@@ -9,7 +9,9 @@ use dmci_search::expr::{Expr, Node};
 use dmci_search::funnel::{Contract, read};
 use dmci_search::operation::{Operation, Operations};
 use dmci_search::same::{Recovery, recovered};
+use dmci_search::units::{Constants, Units};
 use dmci_stats::random::Stream;
+use dmci_units::Dimension;
 use serde_json::Value as Json;
 use std::time::Duration;
 
@@ -25,6 +27,11 @@ pub struct Law {
     pub truth: String,
     pub names: Vec<String>,
     pub part: Part,
+    /// What the law gives without noise, and the noise as a share of its deviation.
+    pub clean: Vec<f64>,
+    pub noise: f64,
+    /// The dimensions of all columns; the numbers of a law have none.
+    pub units: Units,
 }
 
 impl Law {
@@ -36,7 +43,7 @@ impl Law {
             missing: Vec::new(),
         };
         let columns = self.names.iter().zip(&self.part.columns).map(column).collect();
-        Table { name: self.id.clone(), columns, rows: self.part.len() }
+        Table { name: self.id.clone(), columns, rows: self.part.len(), ..Table::default() }
     }
 }
 
@@ -70,16 +77,31 @@ fn draw(law: &Json, number: u64, noise: f64) -> Law {
     let mut target = model.values(&exact.values, &views, ROWS, space);
     let mean = target.iter().sum::<f64>() / ROWS as f64;
     let deviation = (target.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>() / ROWS as f64).sqrt();
+    let clean = target.clone();
     target.iter_mut().for_each(|y| *y += noise * deviation * stream.normal());
     // Outside of the domain of a law there is no row.
     let finite: Vec<usize> = (0..ROWS).filter(|&r| target[r].is_finite()).collect();
     let part = Part { columns, target, root_weights: None }.select(&finite);
-    Law { id: text("id"), truth, names, part }
+    let units = Units {
+        inputs: variables.iter().map(|v| Some(dimension(&v["units"]))).collect(),
+        target: Some(dimension(&law["output_units"])),
+        constants: Constants::Pure,
+    };
+    let clean = finite.iter().map(|&r| clean[r]).collect();
+    Law { id: text("id"), truth, names, part, clean, noise, units }
+}
+
+/// From exponents of m, s, kg, K and V.
+fn dimension(exponents: &Json) -> Dimension {
+    let list: Vec<f64> = exponents.as_array().expect("a list").iter().map(|e| e.as_f64().expect("a number")).collect();
+    let bases = ["m", "s", "kg", "K", "V"].map(|unit| dmci_units::parse(unit).expect("a unit"));
+    bases.iter().zip(list).fold(Dimension::NONE, |product, (base, e)| product.plus(e, base))
 }
 
 /// A candidate with its numbers that are whole, or quotients of small whole ones, as such, for all tools alike: to
-/// five digits, as some tools compute in single precision.
-fn exact_numbers(candidate: &Candidate) -> Candidate {
+/// five digits, as some tools compute in single precision, or to a tenth of the noise.
+fn exact_numbers(candidate: &Candidate, noise: f64) -> Candidate {
+    let near = f64::max(1e-5, 0.1 * noise);
     let mut nodes = Vec::new();
     for node in &candidate.expr.nodes {
         let Node::Param(p) = node else {
@@ -87,10 +109,10 @@ fn exact_numbers(candidate: &Candidate) -> Candidate {
             continue;
         };
         let value = candidate.values[*p as usize];
-        let near = (1..=8)
+        let found = (1..=8)
             .map(|q| (q, (value * f64::from(q)).round()))
-            .find(|(q, p)| (value * f64::from(*q) - p).abs() <= 1e-5 * p.abs() && (1.0..=9.0).contains(&p.abs()));
-        match near {
+            .find(|(q, p)| (value * f64::from(*q) - p).abs() <= near * p.abs() && (1.0..=9.0).contains(&p.abs()));
+        match found {
             Some((1, p)) => nodes.push(Node::Int(p as i16)),
             Some((q, p)) => {
                 nodes.extend([Node::Op(Operation::Div), Node::Int(p as i16), Node::Int(q as i16)]);
@@ -105,38 +127,57 @@ fn exact_numbers(candidate: &Candidate) -> Candidate {
     Candidate { expr, rest: Vec::new(), seed: 0, values, hash: 0 }
 }
 
-/// What a candidate leaves of the target with its own numbers, as a share of the deviation.
+/// What a candidate leaves of the law with its own numbers, as a share of the deviation.
 fn left(law: &Law, candidate: &Candidate) -> f64 {
     let n = law.part.len();
     let mut model = dmci_search::lower::Lowered::new(&candidate.expr, law.names.len());
     let views = law.part.slices();
     let space = &mut dmci_search::least_squares::Fitter::default().space;
     let made = model.values(&candidate.values, &views, n, space);
-    let mean = law.part.target.iter().sum::<f64>() / n as f64;
-    let squares: f64 = made.iter().zip(&law.part.target).map(|(p, y)| (p - y) * (p - y)).sum();
-    (squares / law.part.target.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>()).sqrt()
+    let mean = law.clean.iter().sum::<f64>() / n as f64;
+    let squares: f64 = made.iter().zip(&law.clean).map(|(p, y)| (p - y) * (p - y)).sum();
+    (squares / law.clean.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>()).sqrt()
 }
 
-/// Whether a candidate is the law. One that is a thousandth off with the numbers that its tool fitted is not.
+/// Whether a candidate is the law. One that is a thousandth off with the numbers that its tool fitted is not, or, with
+/// noise, a quarter of the noise off what the law gives without it: *recovered up to the noise*.
 pub fn is_recovered(law: &Law, candidate: &Candidate) -> bool {
     let distance = left(law, candidate);
-    if distance.is_nan() || distance > 1e-3 {
+    if distance.is_nan() || distance > f64::max(1e-3, 0.25 * law.noise) {
         return false;
     }
     let table = law.table();
-    [candidate.clone(), exact_numbers(candidate)].iter().any(|c| {
+    [candidate.clone(), exact_numbers(candidate, law.noise)].iter().any(|c| {
         let found = recovered(&law.truth, c, &table, &law.names);
         found.is_ok_and(|r| r != Recovery::No)
     })
 }
 
-/// `bench feynman [SECONDS [LAWS]]`: all laws, or those whose names hold a text.
-pub fn feynman(seconds: f64, which: &str) -> bool {
+/// Every third law: those that are measured with noise.
+pub const EVERY: usize = 3;
+
+/// `bench feynman [SECONDS [LAWS [units [NOISE]]]]`: all laws, those of a list with commas, or `third`, every third one.
+pub fn feynman(seconds: f64, which: &str, with_units: bool, noise: f64) -> bool {
     let (mut found, mut all, mut spent) = (0, 0, 0.0);
-    for law in laws(0.0).iter().filter(|law| law.id.contains(which)) {
+    let is_wanted = |(i, law): &(usize, &Law)| match which {
+        "" | "all" => true,
+        "third" => i % EVERY == 0,
+        list => list.split(',').any(|id| id == law.id),
+    };
+    for (_, law) in laws(noise).iter().enumerate().filter(is_wanted) {
         let operations = Operations::parse(OPERATIONS).expect("they exist");
-        let ran: Ran =
-            run_table(law.part.clone(), &law.names, operations, None, 0, None, Duration::from_secs_f64(seconds));
+        let ran: Ran = run_table(
+            law.part.clone(),
+            &law.names,
+            operations,
+            with_units.then_some(&law.units),
+            None,
+            0,
+            None,
+            crate::SIZE,
+            Duration::from_secs_f64(seconds),
+            crate::AS_IT_IS,
+        );
         let judgement = crate::judged(&ran, 0).expect("there is a judgement");
         let best = &judgement.best.entry;
         let candidate = Candidate { values: best.score.values.clone(), ..best.candidate.clone() };
@@ -151,14 +192,17 @@ pub fn feynman(seconds: f64, which: &str) -> bool {
             candidate.formula(&law.names, &candidate.values)
         );
     }
-    println!("{found} of {all} laws recovered, noise 0, no units, {seconds} s each, {spent:.0} s of one core in all");
+    let units = if with_units { "with" } else { "without" };
+    println!(
+        "{found} of {all} laws recovered, noise {noise}, {units} units, {seconds} s each, {spent:.0} s of one core in all"
+    );
     10 * found >= 6 * all
 }
 
 /// `bench feynman-tables FOLDER`: the tables, for other tools.
-pub fn tables(folder: &str) -> bool {
+pub fn tables(folder: &str, noise: f64) -> bool {
     std::fs::create_dir_all(folder).expect("a folder");
-    for law in laws(0.0) {
+    for law in laws(noise) {
         let mut text = law.names.iter().cloned().chain(["target".into()]).collect::<Vec<_>>().join(",") + "\n";
         for r in 0..law.part.len() {
             let row: Vec<String> =

@@ -1,16 +1,22 @@
 //! Measures searches on one core: `bench speed [SECONDS]`, `bench nguyen [SEEDS]`, `bench noise [TABLES HYPOTHESES]`,
 //! `bench lines [TABLES HYPOTHESES]`, `bench levels [HYPOTHESES]`, `bench feynman [SECONDS LAWS]`. `bench/search/run.sh` and `bench/search/feynman/run.sh` run them. Ends with 1 below the bar of what it runs.
 
+mod ablation;
 mod feynman;
 mod levels;
+mod llmsr;
 
 use dmci_search::data::{Data, FLOOR, Folds, Part};
 use dmci_search::judge::{Finding, Judgement, baselines, judge};
 use dmci_search::operation::{DEFAULT, Operations};
 use dmci_search::search::{Search, Settings, Work};
+use dmci_search::units::Units;
 use dmci_search::worker::Workshop;
 use dmci_stats::random::Stream;
 use std::time::{Duration, Instant};
+
+/// The largest program, in nodes.
+const SIZE: usize = 30;
 
 type Law = fn(&[f64]) -> f64;
 
@@ -42,23 +48,34 @@ struct Ran {
 
 fn run(part: Part, sealed: Option<&[bool]>, seed: u64, evaluations: Option<u64>, limit: Duration) -> Ran {
     let names: Vec<String> = (0..part.columns.len()).map(|i| format!("x{}", i + 1)).collect();
-    run_table(part, &names, Operations::default(), sealed, seed, evaluations, limit)
+    run_table(part, &names, Operations::default(), None, sealed, seed, evaluations, SIZE, limit, AS_IT_IS)
 }
 
+/// What a benchmark changes of a search before it begins.
+type Change<'a> = &'a dyn Fn(&mut Workshop, &mut Settings);
+
+/// Nothing.
+const AS_IT_IS: Change<'static> = &|_, _| {};
+
+#[allow(clippy::too_many_arguments, reason = "each benchmark sets others")]
 fn run_table(
     part: Part,
     names: &[String],
     operations: Operations,
+    units: Option<&Units>,
     sealed: Option<&[bool]>,
     seed: u64,
     evaluations: Option<u64>,
+    size: usize,
     limit: Duration,
+    change: Change<'_>,
 ) -> Ran {
     let began = Instant::now();
     let first = processor(began);
     let data = Data::new(names.to_vec(), "y", part, sealed, Folds::Random(5), seed);
-    let workshop = Workshop::new(data, operations, 30);
-    let settings = Settings { seed, evaluations, exact_at: FLOOR * workshop.data.variance, ..Settings::default() };
+    let mut workshop = Workshop::new(data, operations, size).with_units(units.cloned());
+    let mut settings = Settings { seed, evaluations, exact_at: FLOOR * workshop.data.variance, ..Settings::default() };
+    change(&mut workshop, &mut settings);
     let seeds = baselines(workshop.data.inputs.len(), &workshop.operations).into_iter().map(|b| b.1).collect();
     let mut search = Search::new(settings, seeds);
     let mut seconds = [0.0; 3];
@@ -213,13 +230,19 @@ fn main() -> std::process::ExitCode {
         Some("noise") => noise(number(2, 100.0) as u64, number(3, 4000.0) as u64),
         Some("lines") => lines(number(2, 100.0) as u64, number(3, 4000.0) as u64),
         Some("levels") => levels::levels(number(2, 3000.0) as u64),
-        Some("feynman") => feynman::feynman(number(2, 60.0), words.get(3).map_or("", String::as_str)),
-        Some("feynman-tables") => feynman::tables(words.get(2).map_or("tables", String::as_str)),
+        Some("feynman") => {
+            let with_units = words.get(4).is_some_and(|w| w == "units");
+            feynman::feynman(number(2, 60.0), words.get(3).map_or("", String::as_str), with_units, number(5, 0.0))
+        }
+        Some("ablation") => ablation::ablation(number(2, 3.0)),
+        Some("llmsr") => llmsr::llmsr(number(2, 60.0), words.get(3).map_or("", String::as_str)),
+        Some("feynman-tables") => feynman::tables(words.get(2).map_or("tables", String::as_str), number(3, 0.0)),
         Some("feynman-answers") => feynman::answers(words.get(2).map_or("answers.txt", String::as_str)),
         _ => {
             println!("bench speed [SECONDS] | nguyen [SEEDS] | noise [TABLES HYPOTHESES] | lines [TABLES HYPOTHESES]");
             println!("bench levels [HYPOTHESES]");
-            println!("bench feynman [SECONDS LAWS] | feynman-tables FOLDER | feynman-answers FILE");
+            println!("bench llmsr [SECONDS SET] | ablation [SECONDS]");
+            println!("bench feynman [SECONDS LAWS units NOISE] | feynman-tables FOLDER | feynman-answers FILE");
             false
         }
     };
