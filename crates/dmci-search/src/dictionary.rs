@@ -29,8 +29,14 @@ pub struct Dictionary {
 /// too many digits.
 const FRESH: f64 = 1e-6;
 
-/// Terms of a sum that are exchanged at most, and what is left of a target that needs no exchange.
+/// Terms of a sum that are exchanged at most.
 const MOST_EXCHANGED: usize = 6;
+
+/// How often terms are exchanged, and the largest that come in.
+const EXCHANGED_SHARE: f64 = 0.4;
+const SIMPLE: usize = 6;
+
+/// What is left of a target that needs no exchange.
 const EXACT: f64 = 1e-20;
 
 impl Dictionary {
@@ -127,12 +133,16 @@ impl Dictionary {
             }
         }
         let rest = dot(&left, &left);
-        if places.len() > 1 && rest > EXACT {
-            let units: Vec<&[f64]> = drawn.iter().map(|w| w.column.as_slice()).collect();
+        if places.len() > 1 && rest > EXACT && stream.uniform() < EXCHANGED_SHARE {
+            // The terms of laws are simple; a sum of simple ones must not end at a large one that does the work of several.
+            let is_simple = |i: &usize| places.contains(i) || drawn[*i].expr.complexity() <= SIMPLE;
+            let simple: Vec<usize> = (0..drawn.len()).filter(is_simple).collect();
+            let units: Vec<&[f64]> = simple.iter().map(|&i| drawn[i].column.as_slice()).collect();
+            places.iter_mut().for_each(|place| *place = simple.partition_point(|i| *i < *place));
             let count = 2 + stream.below((places.len() - 1).min(MOST_EXCHANGED - 1));
             let begin = Found { columns: places[..count].to_vec(), left: f64::INFINITY };
             let found = exchange(&units, &target, begin);
-            prefixes.push(found.columns.iter().map(|&c| drawn[c].expr.clone()).collect());
+            prefixes.push(found.columns.iter().map(|&c| drawn[simple[c]].expr.clone()).collect());
         }
         prefixes
     }

@@ -597,4 +597,4 @@ impl Search {
 }
 
 /// Candidates of a batch that are cross-validated at most.
-const MOST_VALIDATED: usize = 12;
+const MOST_VALIDATED: usize = 8;
