@@ -1,14 +1,18 @@
 //! `dmci emit`: a program as source of another language.
 
 use crate::args::emit::Emit;
+use crate::fit::request::read_fit;
 use crate::options::Clock;
 use crate::source::Source;
 use crate::{files, options, output};
 use dmci::{
-    Batch, Column, Datum, Diagnostic, ErrorCode, Interpreter, Model, ModelOptions, Names, Report, RunOptions, Want,
+    Batch, Column, Datum, Diagnostic, ErrorCode, Interpreter, Model, ModelOptions, Names, Program, Report, RunOptions,
+    Want,
 };
 use dmci_emit::{Language, Signature};
-use dmci_fit::{Prepared, Table, TableColumn, check_settings, number_names, present, rows_without, wanted, words};
+use dmci_fit::{
+    FitRecord, Prepared, Table, TableColumn, check_settings, number_names, present, rows_without, wanted, words,
+};
 
 /// Writes a program in another language.
 pub fn emit(args: &Emit) -> u8 {
@@ -32,15 +36,26 @@ fn run(args: &Emit) -> Result<(), Report> {
 pub fn source(args: &Emit) -> Result<String, Report> {
     let language = Language::named(&args.to)?;
     let mut run = options::run_options(&args.options)?;
-    let program = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
+    let (program, fit) = program_of(args)?;
     let names = Interpreter::shared().names(&program)?;
-    let table = match &args.data {
+    let fitted = fit.as_ref().map_or(Vec::new(), FitRecord::values);
+    let unset: Vec<(String, Datum)> =
+        fitted.iter().filter(|(name, _)| run.bindings.iter().all(|(set, _)| set != name)).cloned().collect();
+    run.bindings.extend(unset);
+    let data = match &fit {
+        Some(fit) => Some(args.data.clone().unwrap_or_else(|| fit.data.file.clone().into())),
+        None => args.data.clone(),
+    };
+    let table = match &data {
         Some(path) => {
             let table = files::read_columns(path, &words(args.missing.as_deref()), &names.mentioned)?;
             check_settings(&names, &table, &run)?;
             table
         }
-        None => one_row(args, &names, &mut run),
+        None => {
+            check_inputs(args, &names, &run)?;
+            one_row(args, &names, &mut run)
+        }
     };
     options::stop_on_interrupt(&run.cancel);
     let (clock, cancel) = (Clock::start(&run), run.cancel.clone());
@@ -67,7 +82,57 @@ pub fn source(args: &Emit) -> Result<String, Report> {
     {
         return Err(with_outputs(failure.clone()));
     }
-    dmci_emit::emit(&model, &signature, language)
+    Ok(dmci_emit::emit(&model, &signature, language)? + &footer(language, &fitted))
+}
+
+/// The program, and the fit that it comes from, if it does.
+fn program_of(args: &Emit) -> Result<(Program, Option<FitRecord>), Report> {
+    let Some(path) = &args.fit else {
+        let source = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?;
+        return Ok((source.program(), None));
+    };
+    let fit = read_fit(path)?;
+    if fit.values().len() < fit.parameters.len() {
+        let message = format!("{} has a set of numbers for each of its groups", path.display());
+        return Err(output::usage_error(message, "name the program instead of the fit, and the numbers with --set"));
+    }
+    Ok((Program::named(&fit.program.file, &fit.program.text), Some(fit)))
+}
+
+/// Says what a program needs that is exported without data.
+fn check_inputs(args: &Emit, names: &Names, run: &RunOptions) -> Result<(), Report> {
+    let params = wanted(options::wrt(args.wrt.as_deref()).as_deref(), names, run);
+    let is_open = |name: &&String| run.bindings.iter().all(|(set, _)| set != *name) && !params.contains(name);
+    let open: Vec<&str> = names.unbound.iter().flatten().filter(is_open).map(String::as_str).collect();
+    let Some(first) = open.first() else { return Ok(()) };
+    let message = format!("emit needs values of {}, which the program reads", open.join(", "));
+    let help = format!(
+        "give rows with --data rows.csv, or one with --set {first}=0.5: the export holds the paths that they take"
+    );
+    Err(output::usage_error(message, help))
+}
+
+/// Numbers as a program has them.
+fn written(datum: &Datum) -> String {
+    match datum {
+        Datum::Real(x) => format!("{x:?}"),
+        Datum::List(items, _) => format!("({})", items.iter().map(written).collect::<Vec<_>>().join(" ")),
+        other => other.to_json().to_string(),
+    }
+}
+
+/// What stands below the source of a fitted model: its numbers, as a comment.
+fn footer(language: Language, fitted: &[(String, Datum)]) -> String {
+    if fitted.is_empty() {
+        return String::new();
+    }
+    let list: Vec<String> = fitted.iter().map(|(name, datum)| format!("{name} = {}", written(datum))).collect();
+    let list = list.join(", ");
+    match language {
+        Language::C => format!("\n/* fitted: {} */\n", list.replace("*/", "* /")),
+        Language::Latex => format!("% fitted: {list}\n"),
+        _ => format!("\n# fitted: {list}\n"),
+    }
 }
 
 fn write(args: &Emit, source: &str) -> Result<(), Report> {
@@ -82,9 +147,15 @@ fn write(args: &Emit, source: &str) -> Result<(), Report> {
 
 /// The formula of a program, which is read from its text: nothing runs.
 fn infix(args: &Emit) -> Result<(), Report> {
-    let program = Source::of(args.program.file.as_deref(), args.program.expression.as_deref())?.program();
+    let (program, fit) = program_of(args)?;
     Interpreter::shared().names(&program)?;
-    let Some(formula) = dmci_formula::from_scheme(&program.text) else {
+    let fitted = fit.map_or(Vec::new(), |fit| fit.values());
+    let definition = |(name, datum): &(String, Datum)| match datum {
+        Datum::Real(x) if *x < 0.0 => format!("(define {name} (- {:?}))", -x),
+        other => format!("(define {name} {})", written(other)),
+    };
+    let definitions: String = fitted.iter().map(definition).collect();
+    let Some(formula) = dmci_formula::from_scheme(&format!("{definitions}{}", program.text)) else {
         let message = format!("{} cannot be written as one formula", program.name);
         let help =
             "formulas have arithmetic, functions, comparisons, if and let; --to latex or --to sympy record the program";

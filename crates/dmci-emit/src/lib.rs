@@ -59,7 +59,7 @@ impl Language {
 
     /// Whether it has loops; models for the others must be recorded without them.
     pub fn has_loops(self) -> bool {
-        !matches!(self, Language::SymPy | Language::Latex)
+        !matches!(self, Language::SymPy)
     }
 
     /// Whether it computes with numbers of a precision; formulas do not.

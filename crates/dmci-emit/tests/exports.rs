@@ -69,3 +69,20 @@ fn formulas_have_cases() {
     let text = text.unwrap();
     assert!(text.contains(r"\begin{cases} \frac{x}{a + 1} & \text{if } x < a \\ e^{-1 \cdot x}"), "{text}");
 }
+
+#[test]
+fn formulas_have_loops_as_recurrences() {
+    let rows = Column::Reals(vec![0.001]);
+    let text =
+        emit(&model("(let loop ((s x)) (if (> s 100.0) s (loop (* a s))))", rows), &signature(), Language::Latex);
+    let text = text.unwrap();
+    for row in
+        [r"s^{(0)} &= ", r"s^{(n + 1)} &= ", r"N_{1} &= \min\left\{n \ge 0 : s^{(n)} > 100\right\}", "s^{(N_{1})}"]
+    {
+        assert!(text.contains(row), "{row}: {text}");
+    }
+    // A counter is the number of the round, and whether it fits into a word is nobody's business.
+    let counted = "(let loop ((i 0) (s a)) (if (< i x) (loop (+ i 1) (* 0.5 (+ s a))) s))";
+    let text = emit(&model(counted, Column::Data(vec![Datum::Integer(300)])), &signature(), Language::Latex).unwrap();
+    assert!(!text.contains("fits") && text.contains(r"n + 1") && text.contains("s^{(N_{1})}"), "{text}");
+}

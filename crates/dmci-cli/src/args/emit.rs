@@ -1,6 +1,6 @@
 //! The arguments of `dmci emit`.
 
-use super::{ProgramArgs, RunArgs, SwitchArgs};
+use super::{OptionalProgram, RunArgs, SwitchArgs};
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
@@ -8,6 +8,8 @@ pub const EMIT_EXAMPLES: &str = "\
 Examples:
   dmci emit model.scm --to c --data rows.csv --out model.c
   dmci emit model.scm --to numpy --set x=1.5
+  dmci emit --fit fit.json --to latex        a fitted model, with its numbers behind it
+  dmci emit --fit fit.json --to infix        and with its numbers in it
   dmci emit -e '(if (< x a) (* b x) (* b a))' --to latex --wrt a,b --set a=1.0 --set b=2.0 --set x=0.5
 
 Languages: c (C99), numpy (or cupy), jax, torch, sympy, latex, infix (the formula of a program that is one). The source takes parameters and inputs as
@@ -21,7 +23,7 @@ With --f32 the source rounds every operation to single precision; sympy and late
 #[derive(ClapArgs, Debug)]
 pub struct Emit {
     #[command(flatten)]
-    pub program: ProgramArgs,
+    pub program: OptionalProgram,
     /// The language: c, numpy, jax, torch, sympy, latex or infix
     #[arg(long, value_name = "LANGUAGE")]
     pub to: String,
@@ -30,8 +32,11 @@ pub struct Emit {
     /// Rows whose paths are exported: .csv or .tsv with a header line, .npy or .npz
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
+    /// The program of a fit that dmci fit --out has written, with its fitted values and its data
+    #[arg(long, value_name = "FIT.json")]
+    pub fit: Option<PathBuf>,
     /// Fields that stand for a missing value, with commas between them: NA or 'NA,'; rows that miss something are left out
-    #[arg(long, value_name = "WORDS", requires = "data")]
+    #[arg(long, value_name = "WORDS")]
     pub missing: Option<String>,
     /// Parameters, with commas between them
     #[arg(long, value_name = "NAMES")]
