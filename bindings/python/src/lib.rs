@@ -3,6 +3,7 @@
 //! **Invariant:** work that may take long runs with the lock of the interpreter released, and every error becomes
 //! an exception that carries its diagnostics.
 
+mod compare;
 mod data;
 mod errors;
 mod fit;
@@ -41,6 +42,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fit::formula, module)?)?;
     module.add_function(wrap_pyfunction!(fit::check_notation, module)?)?;
     module.add_function(wrap_pyfunction!(predict::predict, module)?)?;
+    module.add_function(wrap_pyfunction!(compare::compare, module)?)?;
+    module.add_function(wrap_pyfunction!(compare::forecast, module)?)?;
     module.add_function(wrap_pyfunction!(search::search, module)?)?;
     #[cfg(feature = "sample")]
     module.add_function(wrap_pyfunction!(sample::draw, module)?)?;

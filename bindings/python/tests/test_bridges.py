@@ -129,6 +129,24 @@ def test_the_default_estimator_passes_the_checks_of_sklearn():
     check_estimator(ProgramRegressor())
 
 
+def test_a_search_is_an_estimator():
+    pytest.importorskip("sklearn")
+    pandas = pytest.importorskip("pandas")
+    from sklearn.model_selection import cross_val_score
+    from sklearn.utils.estimator_checks import check_estimator
+
+    from dmci.sklearn import ProgramSearch
+
+    rng = np.random.default_rng(2)
+    X = pandas.DataFrame({"mass": rng.uniform(0.5, 3, 80), "speed": rng.uniform(0, 4, 80)})
+    y = 0.5 * X["mass"] * X["speed"] ** 2
+    found = ProgramSearch(evaluations=3000).fit(X, y)
+    assert found.score(X, y) > 0.999999 and "mass" in found.formula_ and "speed" in found.formula_
+    assert pickle.loads(pickle.dumps(found)).score(X, y) == found.score(X, y)
+    assert cross_val_score(ProgramSearch(evaluations=2000), X, y, cv=3).min() > 0.999
+    check_estimator(ProgramSearch(evaluations=100))
+
+
 PAPER = [f"a/p{i}" for i in range(1, 7)] + [f"c/c0{i}" for i in range(1, 9)]
 
 

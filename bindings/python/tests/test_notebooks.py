@@ -1,12 +1,13 @@
 """The notebooks run from the first cell to the last; what they show is asserted in them."""
 
+import importlib.util
 import json
-import os
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
-FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
+FOLDER = Path(ROOT) / "bindings/python/notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
@@ -24,11 +25,18 @@ def test_cells_run(path, monkeypatch, capsys):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_notebooks_run_in_a_kernel(path):
     nbformat = pytest.importorskip("nbformat")
-    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
-    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", env=os.environ.copy()).execute()
-    shown = json.dumps(notebook.cells[-1].get("outputs", [])) + json.dumps([c.get("outputs") for c in notebook.cells])
+    if "jax" in path.stem:
+        pytest.importorskip("jax")
+    stored = json.dumps([c.get("outputs") for c in notebook.cells])
     if "five-minutes" in path.stem:
-        assert "<svg" in shown, "the fit is shown with its picture"
+        pytest.importorskip("scipy")
+        assert "<svg" in stored, "the fit is shown with its picture"
+    spec = importlib.util.spec_from_file_location("notebooks", ROOT / "scripts/notebooks.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    different = script.differences(path)
+    assert not different, f"scripts/notebooks.py writes the outputs anew; these differ: {different}"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, List
 from ._native import __version__
 
 if TYPE_CHECKING:
+    from ._compare import Compared, Comparison, Forecast, compare, forecast
     from ._errors import (
         DataError,
         Diagnostic,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 # What is asked for is loaded then: importing the package costs next to nothing.
 _WHERE = {
+    "._compare": "Compared Comparison Forecast compare forecast",
     "._errors": "DataError Diagnostic Error FileError FitError InternalError LimitError ProgramSyntaxError RunError "
     "SettingError Span",
     "._fit": "Fit FitHandle Progress fit",
@@ -71,6 +73,8 @@ def __dir__() -> List[str]:
 
 __all__ = [
     "Char",
+    "Compared",
+    "Comparison",
     "DataError",
     "Diagnostic",
     "Dotted",
@@ -79,6 +83,7 @@ __all__ = [
     "Fit",
     "FitError",
     "FitHandle",
+    "Forecast",
     "Found",
     "Gradient",
     "InternalError",
@@ -105,7 +110,9 @@ __all__ = [
     "Vector",
     "__version__",
     "check",
+    "compare",
     "fit",
+    "forecast",
     "load",
     "predict",
     "run",

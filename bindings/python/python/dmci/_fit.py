@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,14 @@ from . import _native
 from ._data import as_column, column_names, get_column, repeated
 from ._errors import Diagnostic, Error, diagnostics_of
 from ._program import Program, load
+from ._progress import shown
 
 if TYPE_CHECKING:
     from ._model import Model
 
 Array = npt.NDArray[Any]
+#: A column, columns with commas between them, or a list of columns.
+Target = Union[None, str, Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,10 @@ def _number(x: Any) -> Any:
     if isinstance(x, dict):
         return float(x["real"]) if "real" in x else x
     return x
+
+
+#: What compares models, as it is printed.
+_CRITERIA = (("AIC", "aic"), ("AICc", "aicc"), ("BIC", "bic"))
 
 
 class Fit:
@@ -154,6 +161,59 @@ class Fit:
         return float(_number(self.data["rmse"]))
 
     @property
+    def conclusion(self) -> str:
+        """What was found, how good it is, and what to do next."""
+        return str(self.data.get("conclusion", ""))
+
+    @property
+    def criteria(self) -> Dict[str, Optional[float]]:
+        """``aic``, ``aicc``, ``bic`` and ``log_likelihood``; empty if the loss is no likelihood and no sum of squares."""
+        found = self.data["criteria"] or {}
+        return {name: None if value is None else float(_number(value)) for name, value in found.items()}
+
+    @property
+    def aic(self) -> Optional[float]:
+        """Akaike's criterion."""
+        return self.criteria.get("aic")
+
+    @property
+    def aicc(self) -> Optional[float]:
+        """Akaike's criterion, corrected for few rows."""
+        return self.criteria.get("aicc")
+
+    @property
+    def bic(self) -> Optional[float]:
+        """Schwarz' criterion."""
+        return self.criteria.get("bic")
+
+    @property
+    def chi_square(self) -> Optional[Dict[str, float]]:
+        """``value``, ``freedom`` and ``reduced`` chi-square, if the standard deviations of the target are known."""
+        found = self.data["chi_square"]
+        return None if found is None else {name: float(_number(value)) for name, value in found.items()}
+
+    @property
+    def uncertain(self) -> List[str]:
+        """The names of the numbers of :attr:`covariance` and :attr:`correlations`, in order."""
+        return list((self.data["uncertainty"] or {}).get("names", []))
+
+    @property
+    def correlations(self) -> Optional[npt.NDArray[np.float64]]:
+        """How the errors of the numbers go together; ``None`` without errors."""
+        found = (self.data["uncertainty"] or {}).get("correlations")
+        return np.array([[_number(x) for x in row] for row in found], dtype=np.float64) if found else None
+
+    @property
+    def covariance(self) -> Optional[npt.NDArray[np.float64]]:
+        """The covariance of the numbers; NaN where the data do not determine one, ``None`` without errors."""
+        correlations = self.correlations
+        if correlations is None:
+            return None
+        known = self.errors
+        errors = np.array([np.nan if known.get(name) is None else known[name] for name in self.uncertain], dtype=np.float64)
+        return correlations * np.outer(errors, errors)
+
+    @property
     def held_out(self) -> Optional[Dict[str, Any]]:
         """Loss, RMSE and R2 of the rows that were held out."""
         found = self.data["held_out"]
@@ -218,6 +278,10 @@ class Fit:
         if self.held_out is not None:
             lines.append(f"held out: loss {_short(self.held_out['loss'])}, {len(self.held_out_rows)} rows")
         lines.append(f"{self.optimizer}: {self.data['optimizer']['why']}; {self.stopped}, {self.evaluations} points")
+        if self.criteria:
+            lines.append(", ".join(f"{name} {_short(self.criteria[key])}" for name, key in _CRITERIA if self.criteria[key] is not None))
+        if self.conclusion:
+            lines.append(f"conclusion: {self.conclusion}")
         if self.interrupted:
             lines.append("interrupted: this is the best so far")
         return "\n".join(lines)
@@ -369,10 +433,12 @@ class _Meter:
 
 
 def start_fit(
-    model: "Model", data: Any, target: Optional[str], callback: Optional[Callback], settings: Dict[str, Any]
+    model: "Model", data: Any, target: Target, callback: Optional[Callback], settings: Dict[str, Any]
 ) -> FitHandle:
     """Starts a fit of a model."""
     columns = table_of(data)
+    target = target if target is None or isinstance(target, str) else list(target)
+    first = target if target is None or isinstance(target, str) else target[0]
     name = str(settings.pop("data_name", "the data"))
     for own, what in (("program", "the model"), ("text", "the model"), ("data", "the data")):
         if own in settings:
@@ -389,7 +455,7 @@ def start_fit(
         start_from=_text_of(request.get("start_from")),
         callback=_called(callback),
     )
-    return FitHandle(model, native, target, _plotted(model, columns, target))
+    return FitHandle(model, native, first, _plotted(model, columns, first))
 
 
 #: What a model calls settings of a run by another name than a request does.
@@ -397,7 +463,7 @@ RUN_NAMES = {"output": "output_limit", "single": "f32"}
 
 
 def request_of(
-    model: "Model", columns: Dict[str, Any], target: Optional[str], settings: Dict[str, Any]
+    model: "Model", columns: Dict[str, Any], target: Target, settings: Dict[str, Any]
 ) -> Tuple[Dict[str, Any], Dict[str, Any]]:
     """The request of a model's settings and those of a fit, as JSON takes it, and the values for names.
 
@@ -544,7 +610,7 @@ def _plotted(model: "Model", columns: Dict[str, Any], target: Optional[str]) -> 
 
 def finish(handle: FitHandle, progress: Optional[bool]) -> Fit:
     """Waits for a fit; Ctrl-C ends it with the best so far."""
-    show = sys.stderr.isatty() if progress is None else progress
+    show = shown(progress)
     meter = _Meter(show)
     try:
         while not handle._native.wait(0.1 if show else None):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from . import _native
 from ._data import column_names, columns_of, is_single
 from ._errors import Diagnostic, diagnostics_of
-from ._fit import Fit, FitHandle, Progress, finish, start_fit
+from ._fit import Fit, FitHandle, Progress, Target, finish, start_fit
 from ._objective import Objective
 from ._program import Parameter, Program, ProgramLike, make_options
 from ._sample import Samples, sample
@@ -346,7 +346,7 @@ class Model:
     def fit(
         self,
         data: Any,
-        target: Optional[str] = None,
+        target: Target = None,
         optimizer: Optional[str] = None,
         *,
         restarts: Optional[int] = None,
@@ -358,7 +358,7 @@ class Model:
     ) -> Fit:
         """The parameters that fit a table of data best, with their errors.
 
-        ``target`` is the column that the program predicts (several with commas). ``holdout`` is a share of the rows,
+        ``target`` is the column that the program predicts, or a list of columns. ``holdout`` is a share of the rows,
         or ``"tail:0.3"``, ``"column:NAME"``, ``"fold:2/5"``. The ``callback`` is asked after every round; if it gives
         true, the fit ends. Ctrl-C ends it too, and the best so far is the result. The ``loss`` is ``"mse"`` if none is
         named, ``"gaussian"`` with ``sigma``, ``"binomial"`` with ``trials``. More settings: ``epochs``, ``seed``,
@@ -376,7 +376,7 @@ class Model:
     def start_fit(
         self,
         data: Any,
-        target: Optional[str] = None,
+        target: Target = None,
         optimizer: Optional[str] = None,
         *,
         callback: Optional[Callable[[Progress], Any]] = None,
@@ -411,7 +411,7 @@ class Model:
         and sets ``theta`` of parameters. Anything else gives NaN and a flag.
         """
         model = self
-        if language in ("sympy", "latex") and self._arguments["loops"]:
+        if language == "sympy" and self._arguments["loops"]:
             if data is None:
                 raise ValueError(f"an export to {language} needs data: formulas have no loops, so it records anew")
             model = _model(self.program, {**self._arguments, "loops": False})

@@ -18,7 +18,7 @@ class Options:
         heap: Optional[int] = None,
         depth: Optional[int] = None,
         output: Optional[int] = None,
-        time: Optional[float] = None,
+        timeout: Optional[float] = None,
         seed: int = 0,
         single: bool = False,
         clamps: bool = False,
@@ -129,6 +129,20 @@ def predict(
     constants: Dict[str, Any],
     options: Options,
 ) -> Tuple[List[Tuple[str, Any, Any, List[Tuple[str, Any, Any]]]], float, Tuple[str, str]]: ...
+def compare(
+    models: Sequence[Tuple[str, Optional[str], Optional[str], Optional[Tuple[str, str]]]],
+    columns: Dict[str, Any],
+    settings: str,
+    names: Dict[str, Any],
+    cv: Optional[str] = None,
+) -> Tuple[str, str]: ...
+def forecast(
+    model: Tuple[str, Optional[str], Optional[str], Optional[Tuple[str, str]]],
+    columns: Dict[str, Any],
+    settings: str,
+    forecast: str,
+    names: Dict[str, Any],
+) -> Tuple[str, str, str, str]: ...
 def search(
     settings: str,
     *,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Dict, List, Optional
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._fit import _evaluator, declared, request_of, table_of
+from ._fit import Target, _evaluator, declared, request_of, table_of
 
 if TYPE_CHECKING:
     from ._model import Model
@@ -26,6 +27,36 @@ class Samples:
     draws: Array
     divergences: int
     gradients: int
+    #: Mean, standard deviation, quantiles of 5, 50 and 95 %, R-hat and effective size of each number.
+    statistics: Dict[str, Dict[str, float]] = field(default_factory=dict)
+
+    @property
+    def r_hat(self) -> Dict[str, float]:
+        """Near 1 if the chains agree; above 1.05 they do not."""
+        return {name: one["r_hat"] for name, one in self.statistics.items()}
+
+    @property
+    def effective(self) -> Dict[str, float]:
+        """As many independent draws would tell as much about the mean."""
+        return {name: one["effective"] for name, one in self.statistics.items()}
+
+    def summary(self) -> str:
+        """Each number with its quantiles, R-hat and effective size, as a text."""
+        head = ("parameter", "mean", "sd", "5%", "50%", "95%", "R-hat", "effective")
+        rows: List[Tuple[str, ...]] = [head]
+        for name, s in self.statistics.items():
+            numbers = [f"{s[k]:.5g}" for k in ("mean", "sd", "q5", "median", "q95")]
+            rows.append((name, *numbers, f"{s['r_hat']:.3f}", f"{s['effective']:.0f}"))
+        widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+        chains, draws = self.draws.shape[:2]
+        lines += ["", f"{chains * draws} draws of {chains} chains, {self.divergences} divergences"]
+        if any(r > 1.05 for r in self.r_hat.values()):
+            lines.append("the chains do not agree (R-hat above 1.05): draw more, or look for several modes")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.summary())}</pre>"
 
     @property
     def posterior(self) -> Dict[str, Array]:
@@ -50,7 +81,7 @@ class Samples:
 def sample(
     model: "Model",
     data: Any,
-    target: Optional[str],
+    target: Target,
     chains: Optional[int],
     draws: Optional[int],
     tune: Optional[int],
@@ -73,4 +104,6 @@ def sample(
         draws=draws,
         tune=tune,
     )
-    return Samples(*found)
+    names_of, drawn, divergences, gradients, summaries = found
+    names = ("mean", "sd", "q5", "median", "q95", "r_hat", "effective")
+    return Samples(names_of, drawn, divergences, gradients, {name: dict(zip(names, numbers)) for name, *numbers in summaries})

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from . import _native
 from ._fit import table_of
 from ._program import Program, ProgramLike
+from ._progress import shown
 
 Path = Union[str, "os.PathLike[str]"]
 Programs = Union[ProgramLike, Sequence[ProgramLike]]
@@ -260,7 +261,7 @@ def search(
     request.update(units=None if units is None else dict(units), constants=constants)
     request.update(time_limit=time_limit, evaluations=evaluations, threads=threads, seed=seed, size=size)
     request = {name: value for name, value in request.items() if value is not None}
-    show = sys.stderr.isatty() if progress is None else progress
+    show = shown(progress)
     meter = _Meter(60.0 if time_limit is None else time_limit)
 
     def watch(now: Tuple[float, float, int, int]) -> Any:

@@ -1,15 +1,18 @@
-"""A scikit-learn estimator: a program that is fitted like any other regressor.
+"""scikit-learn estimators: a program that is fitted like any other regressor, and a search for one.
 
 >>> from dmci.sklearn import ProgramRegressor
 >>> model = ProgramRegressor("(params (a positive 1.0) (b free 0.0)) (+ b (* a (log (+ 1.0 x))))")
 
 Columns of a frame bind names of the program. Columns of an array bind ``feature_names``, or the names that the program
 needs, in alphabetical order; a program that needs the one name ``x`` gets it as a vector if there are several columns.
+
+>>> from dmci.sklearn import ProgramSearch
+>>> law = ProgramSearch(evaluations=5000)  # law.fit(X, y).formula_
 """
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Union
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -18,6 +21,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ._fit import Fit
 from ._model import Model
 from ._program import Program, ProgramLike
+from ._search import Found, Programs, Search, search
 
 
 class ProgramRegressor(RegressorMixin, BaseEstimator):
@@ -142,3 +146,72 @@ class ProgramRegressor(RegressorMixin, BaseEstimator):
         """The fitted parameters by name."""
         check_is_fitted(self, "theta_")
         return self.model_.named(self.theta_)
+
+
+class ProgramSearch(RegressorMixin, BaseEstimator):
+    """A search for a program as a regressor: the law that it finds predicts.
+
+    ``evaluations`` limits the hypotheses that are fitted: the result then depends on data, settings and ``seed`` alone;
+    ``time_limit`` (seconds) does not promise that. Other arguments are those of :func:`dmci.search`. After ``fit``,
+    ``search_`` is the :class:`dmci.Search`, ``best_`` the program with the shortest description and ``formula_`` its
+    text. Columns of a frame keep their names; those of an array are ``x0``, ``x1``, ...
+    """
+
+    def __init__(
+        self,
+        *,
+        evaluations: Optional[int] = 20000,
+        time_limit: Optional[float] = None,
+        operations: Union[None, str, Sequence[str]] = None,
+        size: Optional[int] = None,
+        seed_programs: Optional[Programs] = None,
+        threads: Optional[int] = None,
+        seed: int = 0,
+    ) -> None:
+        self.evaluations = evaluations
+        self.time_limit = time_limit
+        self.operations = operations
+        self.size = size
+        self.seed_programs = seed_programs
+        self.threads = threads
+        self.seed = seed
+
+    def _columns(self, X: Any) -> Dict[str, Any]:
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [f"x{i}" for i in range(X.shape[1])]
+        return {str(name): np.ascontiguousarray(column) for name, column in zip(names, X.T)}
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ProgramSearch":
+        """Searches for a program that predicts ``y`` from the columns of ``X``."""
+        X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64, ensure_min_samples=2)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        columns = self._columns(X)
+        target = "y"
+        while target in columns:
+            target += "_"
+        self.search_: Search = search(
+            {**columns, target: np.asarray(y, dtype=np.float64)},
+            target,
+            evaluations=self.evaluations,
+            time_limit=self.time_limit,
+            operations=self.operations,
+            size=self.size,
+            seed_programs=self.seed_programs,
+            threads=self.threads,
+            seed=self.seed,
+            weights=sample_weight,
+            progress=False,
+        )
+        self.best_: Found = self.search_.best
+        self.formula_: str = self.best_.formula
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Predictions of the program that was found."""
+        check_is_fitted(self, "best_")
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        values = np.asarray(self.best_.predict(self._columns(X)), dtype=np.float64)
+        # A law without inputs is one number.
+        return np.broadcast_to(values, (X.shape[0],)).copy()
