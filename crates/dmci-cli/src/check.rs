@@ -79,7 +79,7 @@ pub fn check(args: &Check) -> u8 {
         }
     }
     if args.json {
-        output::print_json(&json!({"ok": code == 0, "files": results}));
+        output::print_form("check", json!({"ok": code == 0, "files": results}));
     }
     code
 }

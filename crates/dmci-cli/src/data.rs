@@ -22,7 +22,7 @@ pub fn data(args: &Data) -> u8 {
 fn list(json: bool) -> u8 {
     let all = sources();
     if json {
-        output::print_json(&json!({ "sources": all }));
+        output::print_form("data", json!({ "sources": all }));
         return 0;
     }
     for source in all {
@@ -118,8 +118,9 @@ fn prepare(args: &Prepare) -> Result<u8, Report> {
         files::write(out, prepared.components().as_bytes(), "--out")?;
     }
     if args.json {
-        output::print_json(
-            &json!({"rows": rows, "boxes": field.places.len(), "start": month_text(prepared.anomalies.start),
+        output::print_form(
+            "prepared",
+            json!({"rows": rows, "boxes": field.places.len(), "start": month_text(prepared.anomalies.start),
             "shares": prepared.patterns.shares, "units": prepared.patterns.units, "loadings": prepared.patterns.loadings,
             "fine": fine, "report": lines}),
         );
@@ -161,7 +162,7 @@ fn prepare_table(args: &Prepare, source: &Source, folder: &Path) -> Result<u8, R
         files::write(out, table.as_bytes(), "--out")?;
     }
     if args.json {
-        output::print_json(&json!({"count": count, "what": what, "fine": fine, "report": lines}));
+        output::print_form("prepared", json!({"count": count, "what": what, "fine": fine, "report": lines}));
     } else {
         lines.iter().for_each(|line| output::print_line(line));
     }

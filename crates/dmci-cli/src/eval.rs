@@ -99,7 +99,7 @@ fn explain_columns(report: &mut Report, table: &Table) {
 fn report(args: &Eval, batch: &Results, missing: &[usize], interrupted: bool) -> Result<u8, Report> {
     let code = batch.failures.iter().map(|f| f.1.exit_code()).max().unwrap_or(0);
     if args.json {
-        write(args, &format!("{}\n", batch.to_json(args.grad, missing)))?;
+        write(args, &format!("{}\n", output::of_form("eval", batch.to_json(args.grad, missing))))?;
         return Ok(code);
     }
     write(args, &batch.text(args.grad))?;

@@ -12,7 +12,7 @@ pub fn explain(args: &Explain) -> u8 {
         return 0;
     };
     match find(text) {
-        Ok(found) if args.json => output::print_json(&shown(found)),
+        Ok(found) if args.json => output::print_form("explain", shown(found)),
         Ok(found) => output::print(&format!("{found}: {}\n\n{}\n", found.title(), found.explanation().trim_end())),
         Err(report) => return output::fail(&report, args.json),
     }
@@ -42,7 +42,7 @@ fn find(text: &str) -> Result<ErrorCode, Report> {
 fn list(json: bool) {
     if json {
         let codes: Vec<_> = ErrorCode::ALL.iter().map(|c| json!({"code": c.as_str(), "title": c.title()})).collect();
-        return output::print_json(&codes.into());
+        return output::print_form("codes", json!({ "codes": codes }));
     }
     let lines: Vec<String> = ErrorCode::ALL.iter().map(|c| format!("{c}  {}\n", c.title())).collect();
     output::print(&lines.concat());

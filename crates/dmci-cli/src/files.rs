@@ -58,7 +58,7 @@ pub fn standard_input(what: &'static str, most: u64) -> Result<&'static [u8], Re
 pub fn cannot_read(name: &str, error: &std::io::Error) -> Report {
     let (why, help) = match error.kind() {
         ErrorKind::NotFound if name.starts_with('(') => {
-            ("there is no such file".to_string(), "to run a text, write dmci run -e TEXT")
+            ("there is no such file".to_string(), "to give the program itself, write -e TEXT")
         }
         ErrorKind::NotFound => ("there is no such file".to_string(), "check the path"),
         ErrorKind::PermissionDenied => ("permission denied".to_string(), "check the path"),

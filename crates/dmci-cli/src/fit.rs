@@ -59,7 +59,7 @@ fn run(args: &Arguments) -> Result<u8, Report> {
     let original = loaded.formula.as_ref().and_then(|formula| formula.original.as_ref());
     let original = original.map(|scale| (&scale.name, scale.score(&problem.training().indices, &fit.predictions)));
     record.original_scale = original.as_ref().map(|(_, score)| score.into());
-    let picture = dmci_fit::picture(&problem, &fit, request.outputs.x.as_deref())?;
+    let picture = dmci_fit::picture(&problem, &fit, request.outputs.x.as_deref(), request.outputs.log_axes()?)?;
     if args.json {
         output::print_json(&record.to_json());
     } else {

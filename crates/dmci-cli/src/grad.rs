@@ -1,7 +1,7 @@
 //! `dmci grad`.
 
 use crate::args::Grad;
-use crate::output::{self, print_json};
+use crate::output::{self, print_form};
 use crate::run::with_newline;
 use crate::source::Source;
 use crate::{args, options};
@@ -22,7 +22,7 @@ pub fn grad(args: &Grad) -> u8 {
                 if let Some(report) = warnings {
                     object["warnings"] = output::to_json(&report);
                 }
-                print_json(&object);
+                print_form("grad", object);
                 return 0;
             }
             let literals = args.wrt.as_deref() == Some("literals");
@@ -76,7 +76,7 @@ fn odd_numbers(args: &Grad, program: &Program, gradient: &Gradient) -> Option<Re
 /// Reports a run that failed, and gives the exit code.
 pub fn failed(failure: &Report, json: bool) -> u8 {
     if json {
-        print_json(&json!({"error": output::to_json(failure), "output": failure.output}));
+        print_form("error", json!({"error": output::to_json(failure), "output": failure.output}));
     } else {
         output::print(&with_newline(&failure.output));
         output::print_report(failure);

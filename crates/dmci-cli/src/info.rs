@@ -31,7 +31,7 @@ fn show(args: &Info) -> Result<(), Report> {
     if let Some((stage, which)) = Stage::ALL.iter().find(|(name, _)| Some(*name) == args.stage.as_deref()) {
         let text = compiled.stage(*which)?;
         match args.json {
-            true => output::print_json(&json!({"name": name, "stage": stage, "text": text})),
+            true => output::print_form("stage", json!({"name": name, "stage": stage, "text": text})),
             false => output::print(&text),
         }
         return Ok(());
@@ -50,16 +50,19 @@ fn show(args: &Info) -> Result<(), Report> {
 fn print_sizes(name: &str, sizes: &Sizes, time: Option<Duration>, args: &Info) {
     let seconds = time.map(|t| t.as_secs_f64());
     if args.json {
-        return output::print_json(&json!({
-            "name": name,
-            "forms": sizes.forms,
-            "functions": sizes.functions,
-            "nodes": sizes.nodes,
-            "constants": sizes.constants,
-            "instructions": sizes.instructions,
-            "bytes": sizes.bytes,
-            "compile_seconds": seconds,
-        }));
+        return output::print_form(
+            "info",
+            json!({
+                "name": name,
+                "forms": sizes.forms,
+                "functions": sizes.functions,
+                "nodes": sizes.nodes,
+                "constants": sizes.constants,
+                "instructions": sizes.instructions,
+                "bytes": sizes.bytes,
+                "compile_seconds": seconds,
+            }),
+        );
     }
     let time = seconds.map_or("compiled before".to_string(), |s| format!("{s:.6} s"));
     let kib = sizes.bytes as f64 / 1024.0;

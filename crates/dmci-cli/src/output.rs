@@ -50,9 +50,20 @@ pub fn complain(text: &str) {
     let _ = writeln!(err, "{text}");
 }
 
-/// Prints one JSON object on a line.
+/// Prints one JSON object on a line. It says what it is: `docs/json.md` has all of these names.
 pub fn print_json(value: &Json) {
     print_line(&value.to_string());
+}
+
+/// Prints one JSON object of a form on a line.
+pub fn print_form(form: &str, value: Json) {
+    print_json(&of_form(form, value));
+}
+
+/// A JSON object with the name and version of its form.
+pub fn of_form(form: &str, mut value: Json) -> Json {
+    value["schema"] = format!("dmci-{form}-1").into();
+    value
 }
 
 /// Prints the picture of a report to standard error.
@@ -79,7 +90,7 @@ pub fn without_sampler(json: bool) -> u8 {
 /// Reports a failure in the chosen form and gives the exit code.
 pub fn fail(report: &Report, json: bool) -> u8 {
     if json {
-        print_json(&json!({"error": to_json(report)}));
+        print_form("error", json!({"error": to_json(report)}));
     } else {
         print_report(report);
     }

@@ -207,7 +207,7 @@ fn check(args: &Repro) -> Result<u8, Report> {
     if args.json {
         let found =
             serde_json::json!({"files": manifest.files.len(), "cells": cells, "wrong": wrong, "failing": fails});
-        output::print_json(&found);
+        output::print_form("check-results", found);
     } else {
         wrong.iter().for_each(|w| output::print_line(w));
         fails.iter().for_each(|f| output::print_line(&format!("claim that does not hold: {f}")));

@@ -3,7 +3,7 @@
 use crate::args::Run;
 use crate::output;
 use crate::source::Source;
-use crate::{options, output::print_json};
+use crate::{options, output::print_form};
 use dmci::{Datum, Diagnostic, ErrorCode, Outcome, Report};
 use serde_json::json;
 
@@ -26,7 +26,7 @@ fn finish(result: Result<Outcome, Report>, json: bool) -> u8 {
     match result {
         Ok(outcome) if json => {
             output::print_with(|out| {
-                write!(out, "{{\"output\":{},\"value\":", json!(outcome.output))?;
+                write!(out, "{{\"output\":{},\"schema\":\"dmci-run-1\",\"value\":", json!(outcome.output))?;
                 outcome.value.write_json(out)?;
                 out.write_all(b"}\n")
             });
@@ -34,7 +34,7 @@ fn finish(result: Result<Outcome, Report>, json: bool) -> u8 {
         }
         Ok(outcome) => print_outcome(&outcome),
         Err(failure) if json => {
-            print_json(&json!({"error": output::to_json(&failure), "output": failure.output}));
+            print_form("error", json!({"error": output::to_json(&failure), "output": failure.output}));
             failure.exit_code()
         }
         Err(failure) => {

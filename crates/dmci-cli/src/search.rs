@@ -37,7 +37,7 @@ fn run_search(args: &Arguments) -> Result<u8, Report> {
     if let Some(command) = &args.command {
         return look(command);
     }
-    for (path, option) in [(&args.write, "--write"), (&args.report, "--report")] {
+    for (path, option) in [(&args.write, "--write"), (&args.report, "--report"), (&args.plot, "--plot")] {
         if let Some(path) = path {
             files::check_place(path, option)?;
         }
@@ -89,6 +89,9 @@ fn run_search(args: &Arguments) -> Result<u8, Report> {
     }
     if let Some(path) = &args.report {
         files::write(path, report::html(&workshop, &done, &judgement).as_bytes(), "--report")?;
+    }
+    if let Some(path) = &args.plot {
+        files::write(path, report::error_by_complexity(&workshop, &done).svg().as_bytes(), "--plot")?;
     }
     if let Some(path) = &args.write {
         files::write(path, exported(&workshop, &judgement.best.entry).as_bytes(), "--write")?;
@@ -298,7 +301,7 @@ pub fn score(args: &ScoreArguments) -> u8 {
             Err(error) => return output::fail(&files::cannot_read("<stdin>", &error), true),
         };
         if !line.trim().is_empty() {
-            output::print_json(&scored_line(&line, &workshop, &mut scorer));
+            output::print_form("score", scored_line(&line, &workshop, &mut scorer));
         }
     }
     0

@@ -3,7 +3,7 @@
 use crate::args::Tape;
 use crate::grad::{failed, grad_options};
 use crate::options::Clock;
-use crate::output::{self, print_json};
+use crate::output::{self, print_form};
 use crate::source::Source;
 use crate::{files, options, run};
 use dmci::{Batch, Interpreter, ModelOptions, Report, TapeOptions, TapeReport, Want};
@@ -34,7 +34,7 @@ fn one(args: &Tape) -> Result<u8, Report> {
         let mut object = report.to_json(args.plan);
         object["decisions"] = recorded.decisions.to_json();
         object["output"] = recorded.output.into();
-        print_json(&object);
+        print_form("tape", object);
     } else {
         let text = report.print(args.plan) + &recorded.decisions.print();
         output::print(&(run::with_newline(&recorded.output) + &text));
@@ -68,16 +68,19 @@ fn many(args: &Tape) -> Result<u8, Report> {
     let again = all.recordings - first.recordings;
     let decisions = model.decisions();
     if args.json {
-        print_json(&json!({
-            "rows": rows,
-            "recordings": first.recordings,
-            "again": again,
-            "paths": all.paths,
-            "hits": [first.hits, all.hits - first.hits],
-            "walked": walked,
-            "failed": failed,
-            "decisions": decisions.to_json(),
-        }));
+        print_form(
+            "tapes",
+            json!({
+                "rows": rows,
+                "recordings": first.recordings,
+                "again": again,
+                "paths": all.paths,
+                "hits": [first.hits, all.hits - first.hits],
+                "walked": walked,
+                "failed": failed,
+                "decisions": decisions.to_json(),
+            }),
+        );
     } else {
         let hits = all.hits - first.hits;
         output::print(&format!(

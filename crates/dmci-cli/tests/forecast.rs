@@ -166,6 +166,32 @@ fn programs_do_not_see_what_they_forecast() {
     assert!(ran.code == 1 && ran.stderr.contains("a number for every row"), "{} {}", ran.code, ran.stderr);
 }
 
+/// Two groups that follow autoregressions of their own, and one that falls to 0 and stays there.
+#[test]
+fn autoregressions_are_those_of_their_group_and_not_negative_where_the_data_are_not() {
+    let space = Workspace::new("forecast-own");
+    let (mut fast, mut slow) = (10.0, 1.0);
+    let mut rows = String::from("t,g,y\n");
+    for t in 0..16 {
+        rows += &format!("{t},a,{fast:?}\n{t},b,{slow:?}\n");
+        (fast, slow) = (0.5 * fast + 1.0, 0.9 * slow + 0.5);
+    }
+    space.write("own.csv", &rows);
+    let rest = "--time t --origins 8:12:1 --horizons 1,2 --baselines ar:1,ar:1:pooled";
+    let found = json(&space, &format!("forecast --formula 'y ~ c' --data own.csv --group g {rest}"));
+    let error = |name: &str| scores(&found, name, None).1[0].unwrap();
+    assert!(error("ar:1") < 1e-9 && error("ar:1:pooled") > 0.05, "{} {}", error("ar:1"), error("ar:1:pooled"));
+    // A line that ends at its lowest value: the autoregression goes on to -2, or to -7 where numbers below 0 are known.
+    for (shift, expected) in [(0.0, 0.0), (-5.0, 2.0)] {
+        let row = |t: i32| format!("{t},{:?}\n", (10.0 - f64::from(t)).max(0.0) + shift);
+        space.write("falling.csv", format!("t,y\n{}", (0..16).map(row).collect::<String>()));
+        let rest = "--time t --origins 9:9:1 --horizons 3 --baselines ar:1";
+        let found = json(&space, &format!("forecast --formula 'y ~ c' --data falling.csv {rest}"));
+        let error = scores(&found, "ar:1", None).1[1].unwrap();
+        assert!((error - expected).abs() < 1e-9, "{shift} {error}");
+    }
+}
+
 #[test]
 fn forecasts_are_written_and_drawn() {
     let space = space("forecast-files");

@@ -206,15 +206,21 @@ fn funnel(done: &Done) -> String {
     format!("<h2>What was tried</h2>\n{}", table(&heads.iter().map(String::as_str).collect::<Vec<_>>(), &[0], rows))
 }
 
-/// The front, predictions against measurements, and residuals, by prediction and by each input.
-fn pictures(workshop: &Workshop, done: &Done, best: &Entry) -> String {
-    let data = &workshop.data;
-    let front = |error: fn(&Entry) -> f64| -> Vec<(f64, f64)> {
+/// The error of the best program of every complexity.
+pub fn error_by_complexity(workshop: &Workshop, done: &Done) -> Figure {
+    let points = |error: fn(&Entry) -> f64| -> Vec<(f64, f64)> {
         done.search.front().iter().map(|e| (e.score.nodes as f64, error(e))).collect()
     };
     let mut errors = Figure::new("front", "Error by complexity", "nodes", workshop.error_name(), (false, true));
-    errors.lines.push(Line::new("validated", front(|e| e.score.validation.unwrap_or(f64::NAN).sqrt())));
-    errors.lines.push(Line::new("fitted", front(|e| e.score.loss.sqrt())).marks());
+    errors.lines.push(Line::new("validated", points(|e| e.score.validation.unwrap_or(f64::NAN).sqrt())));
+    errors.lines.push(Line::new("fitted", points(|e| e.score.loss.sqrt())).marks());
+    errors
+}
+
+/// The front, predictions against measurements, and residuals, by prediction and by each input.
+fn pictures(workshop: &Workshop, done: &Done, best: &Entry) -> String {
+    let data = &workshop.data;
+    let errors = error_by_complexity(workshop, done);
     if workshop.general().is_some() {
         return format!("<h2>Pictures</h2>\n{}\n", errors.svg());
     }

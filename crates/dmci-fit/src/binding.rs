@@ -83,6 +83,10 @@ fn check_options(program: &Program, parameter: &Parameter) -> Result<(), Report>
         let help = "the kinds are free, positive, unit, signed-unit, (bounded low high) and (log low high)";
         return Err(parameter.report(program, error.help(help)));
     }
+    if parameter.options.iter().any(|o| o == "unquote") {
+        let error = Diagnostic::error(ErrorCode::E0803, format!("a number of {name} has a decimal comma"));
+        return Err(parameter.report(program, error.help("write a decimal point: 1.0, not 1,0")));
+    }
     // Units of measurement are for `check_units`.
     if let Some(option) = parameter.options.iter().find(|o| !["unit", "per"].contains(&o.as_str())) {
         let error =
@@ -301,7 +305,8 @@ pub fn bind_series(names: &Names, table: &Table, run: &RunOptions) -> Result<Vec
         }
         inputs.push(input(table, column)?);
     }
-    some_read(table, &inputs)?;
+    let unknown: Vec<&String> = names.unbound.iter().flatten().collect();
+    some_read(table, &inputs, &unknown)?;
     Ok(inputs)
 }
 
@@ -311,10 +316,32 @@ fn input(table: &Table, column: &TableColumn) -> Result<(String, Column), Report
     if matches!(column.values, Column::Shaped(..)) {
         return Ok((column.name.clone(), column.values.clone()));
     }
+    check_decimal_commas(table, column)?;
     if column.stray.is_some() || !matches!(column.values, Column::Data(ref d) if matches!(d[0], Datum::String(_))) {
         numbers(table, column)?;
     }
     Ok((column.name.clone(), column.values.clone()))
+}
+
+/// Refuses a column of texts that are numbers with decimal commas.
+fn check_decimal_commas(table: &Table, column: &TableColumn) -> Result<(), Report> {
+    let Column::Data(data) = &column.values else { return Ok(()) };
+    let is_number = |text: &str| {
+        let is_comma = text.matches(',').count() == 1 && !text.contains('.');
+        is_comma && text.replacen(',', ".", 1).trim().parse::<f64>().is_ok()
+    };
+    let is_decimal = |datum: &Datum| match datum {
+        Datum::String(text) => is_number(text) || text.trim().parse::<f64>().is_ok(),
+        Datum::Real(_) | Datum::Integer(_) => true,
+        _ => false,
+    };
+    let first = data.iter().find_map(|d| if let Datum::String(text) = d { Some(text) } else { None });
+    let Some(first) = first.filter(|text| is_number(text) && data.iter().all(is_decimal)) else { return Ok(()) };
+    let (table, name, point) = (&table.name, &column.name, first.replacen(',', ".", 1));
+    let message = format!("{table}: column {name} has decimal commas, such as {first}");
+    let help =
+        format!("write {point}, or put semicolons between the fields of the file: then a comma may be a decimal comma");
+    Err(Report::from(Diagnostic::error(ErrorCode::E0705, message).help(help)))
 }
 
 /// What a program that reads no column is run over, and does not read either: the numbers of the rows. Such a program
@@ -337,19 +364,27 @@ pub fn constant_input(
             let help = format!("did you mean the column {near}?");
             return Err(Report::from(Diagnostic::error(ErrorCode::E0703, message).help(help)));
         }
-        some_read(table, &[])?;
+        some_read(table, &[], &names.unbound.iter().flatten().filter(|n| is_column(n)).collect::<Vec<_>>())?;
     }
     let is_free = |name: &String| !names.mentioned.contains(name) && !is_given(name);
     let name = ["row", "row-number", "%row"].map(String::from).into_iter().find(is_free).unwrap_or("%%row".into());
     Ok((name, Column::Reals((1..=table.rows).map(|row| row as f64).collect())))
 }
 
-/// An error if the program reads no column.
-fn some_read(table: &Table, inputs: &[(String, Column)]) -> Result<(), Report> {
+/// An error if the program reads no column; it says which names are neither columns nor parameters.
+fn some_read(table: &Table, inputs: &[(String, Column)], unknown: &[&String]) -> Result<(), Report> {
     if !inputs.is_empty() {
         return Ok(());
     }
-    let message = format!("the program reads none of the columns of {}", table.name);
+    let mut message = format!("the program reads none of the columns of {}", table.name);
+    match unknown {
+        [] => {}
+        [one] => message += &format!(": {one} is neither a column nor a parameter"),
+        many => {
+            let names: Vec<&str> = many.iter().map(|name| name.as_str()).collect();
+            message += &format!(": {} are neither columns nor parameters", names.join(", "));
+        }
+    }
     let mut help = format!("name its variables like columns; the table has {}", table.column_names());
     let is_odd = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '[' | ']' | '\'' | '"' | ',' | ';' | '`');
     if let Some(odd) = table.columns.iter().map(|c| &c.name).find(|name| name.contains(is_odd)) {
@@ -395,7 +430,10 @@ pub fn find_column<'a>(table: &'a Table, name: &str) -> Result<&'a TableColumn, 
         let similar = table.columns.iter().find(|c| c.name.eq_ignore_ascii_case(name));
         let help = match similar {
             Some(column) => format!("did you mean {}? upper and lower case differ", column.name),
-            None => format!("its columns are {}", table.column_names()),
+            None => match dmci::nearest(name, table.columns.iter().map(|c| c.name.as_str())) {
+                Some(near) => format!("did you mean {near}? its columns are {}", table.column_names()),
+                None => format!("its columns are {}", table.column_names()),
+            },
         };
         Report::from(Diagnostic::error(ErrorCode::E0704, message).help(help))
     })
@@ -403,6 +441,7 @@ pub fn find_column<'a>(table: &'a Table, name: &str) -> Result<&'a TableColumn, 
 
 /// The finite numbers of a column.
 pub fn numbers(table: &Table, column: &TableColumn) -> Result<Vec<f64>, Report> {
+    check_decimal_commas(table, column)?;
     let place = |row: usize| format!("{}: row {} of column {}", table.name, row + 1, column.name);
     let reals = column.reals().map_err(|row| {
         let message = format!("{} must be a number, got {}", place(row), column.shown(row));
@@ -486,7 +525,12 @@ pub fn check_program<'a>(
     };
     for diagnostic in report.diagnostics.iter_mut().filter(|d| d.code == ErrorCode::E0301) {
         let name = diagnostic.span().map(|span| report.sources.slice(span)).unwrap_or_default();
-        let suggested = diagnostic.help.as_ref().is_some_and(|help| help.starts_with("did you mean"));
+        let help = diagnostic.help.as_deref().unwrap_or_default();
+        let suggested = help.starts_with("did you mean");
+        if help.contains("a power is") || help.contains("the operator comes first") {
+            diagnostic.help = Some(format!("{help}; or give the model as a formula with ‹formula›"));
+            continue;
+        }
         let similar = table.columns.iter().find(|c| c.name.eq_ignore_ascii_case(name) && !targets.contains(&c.name));
         diagnostic.help = match similar {
             _ if targets.iter().any(|t| t == name) => {

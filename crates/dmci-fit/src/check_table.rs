@@ -48,18 +48,90 @@ pub fn check_table(program: &Program, table: &Table) -> Result<TableCheck, Repor
             warn(message, format!("the data cannot tell the two apart: use {} alone", same.name));
         }
     }
-    for (form, column, text) in comparisons(program, &reads) {
-        let message = format!("{form} is never true: {column} holds texts, and '{text} is a symbol");
-        warn(message, format!("write (string=? {column} \"{text}\")"));
-    }
+    check.warnings.append(never_true(program, &reads));
     Ok(check)
 }
 
-/// Comparisons of a column of texts with a symbol: as they are written, the column, and the symbol.
-fn comparisons(program: &Program, reads: &[&TableColumn]) -> Vec<(String, String, String)> {
+/// Warns of comparisons of a column of texts that no row can make true: with a symbol, or with a text that no row has.
+pub(crate) fn never_true(program: &Program, reads: &[&TableColumn]) -> Report {
+    let mut report = Report::default();
+    for Comparison { form, column, other } in comparisons(program, reads) {
+        let words = texts_of(column);
+        let (why, help) = match other {
+            Other::Symbol(symbol) => {
+                (format!("{} holds texts, and '{symbol} is a symbol", column.name), with_text(&form, &symbol))
+            }
+            Other::Text(text) if words.contains(&text.as_str()) => continue,
+            Other::Text(text) => {
+                let mut known = words.clone();
+                known.dedup();
+                let help = match dmci::nearest(&text, known.iter().copied()) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None if known.len() <= MOST_TEXTS => format!("its texts are {}", known.join(", ")),
+                    None => "look at the column again".into(),
+                };
+                (format!("no row of {} is \"{text}\"", column.name), help)
+            }
+        };
+        let message = format!("{form} is never true: {why}");
+        report.append(Report::from(Diagnostic::warning(ErrorCode::W0705, message).help(help)));
+    }
+    report
+}
+
+/// The columns of these names.
+pub(crate) fn read_columns<'a, 'b>(table: &'a Table, names: impl Iterator<Item = &'b String>) -> Vec<&'a TableColumn> {
+    names.filter_map(|name| table.column(name)).collect()
+}
+
+/// Texts of a column that a message lists.
+const MOST_TEXTS: usize = 8;
+
+/// The texts of a column, in order; equal ones stand together.
+fn texts_of(column: &TableColumn) -> Vec<&str> {
+    let Column::Data(data) = &column.values else { return Vec::new() };
+    let mut texts: Vec<&str> =
+        data.iter().filter_map(|x| if let Datum::String(text) = x { Some(text.as_str()) } else { None }).collect();
+    texts.sort_unstable();
+    texts
+}
+
+/// How a comparison with a symbol is written with a text.
+fn with_text(form: &str, symbol: &str) -> String {
+    match form.starts_with("(case ") {
+        true => format!("compare texts: (cond ((string=? ... \"{symbol}\") ...) (else ...))"),
+        false => {
+            let head = form.split_whitespace().next().unwrap_or("(");
+            format!(
+                "write {}",
+                form.replacen(head, "(string=?", 1).replace(&format!("'{symbol}"), &format!("\"{symbol}\""))
+            )
+        }
+    }
+}
+
+/// A comparison of a column of texts.
+struct Comparison<'a> {
+    /// As it is written.
+    form: String,
+    column: &'a TableColumn,
+    other: Other,
+}
+
+/// What a column is compared with.
+enum Other {
+    Symbol(String),
+    Text(String),
+}
+
+/// Comparisons of columns of texts with symbols and texts.
+fn comparisons<'a>(program: &Program, reads: &[&'a TableColumn]) -> Vec<Comparison<'a>> {
     let is_text =
         |c: &TableColumn| matches!(&c.values, Column::Data(d) if d.iter().any(|x| matches!(x, Datum::String(_))));
-    let texts: Vec<&str> = reads.iter().filter(|c| c.stray.is_none() && is_text(c)).map(|c| c.name.as_str()).collect();
+    let texts: Vec<&TableColumn> = reads.iter().copied().filter(|c| c.stray.is_none() && is_text(c)).collect();
+    if texts.is_empty() {
+        return Vec::new();
+    }
     let Ok((_, forms)) = Datum::parse_setting(&format!("program=({}\n)", program.text)) else { return Vec::new() };
     let mut found = Vec::new();
     let mut rest = vec![&forms];
@@ -71,16 +143,21 @@ fn comparisons(program: &Program, reads: &[&TableColumn]) -> Vec<(String, String
                 if ["eq?", "eqv?", "equal?", "symbol=?", "string=?"].contains(&head.as_str()) =>
             {
                 for (column, other) in [(a, b), (b, a)] {
-                    let (Datum::Symbol(column), Some(symbol)) = (column, quoted(other)) else { continue };
-                    if texts.contains(&column.as_str()) {
-                        let written = [a, b].map(|x| quoted(x).map_or_else(|| plain(x), |s| format!("'{s}")));
-                        found.push((format!("({head} {})", written.join(" ")), column.clone(), symbol.to_string()));
-                    }
+                    let Some(column) = texts.iter().find(|c| matches!(column, Datum::Symbol(name) if *name == c.name))
+                    else {
+                        continue;
+                    };
+                    let other = match (quoted(other), other) {
+                        (Some(symbol), _) => Other::Symbol(symbol.to_string()),
+                        (None, Datum::String(text)) => Other::Text(text.clone()),
+                        _ => continue,
+                    };
+                    let form = format!("({head} {} {})", written(a), written(b));
+                    found.push(Comparison { form, column, other });
                 }
             }
-            [Datum::Symbol(head), Datum::Symbol(column), clauses @ ..]
-                if head == "case" && texts.contains(&column.as_str()) =>
-            {
+            [Datum::Symbol(head), Datum::Symbol(name), clauses @ ..] if head == "case" => {
+                let Some(column) = texts.iter().find(|c| c.name == *name) else { continue };
                 let symbol = clauses.iter().find_map(|clause| match clause {
                     Datum::List(parts, None) => match parts.first() {
                         Some(Datum::List(keys, None)) => keys.iter().find_map(|key| match key {
@@ -91,9 +168,11 @@ fn comparisons(program: &Program, reads: &[&TableColumn]) -> Vec<(String, String
                     },
                     _ => None,
                 });
-                let written =
-                    |symbol: &String| (format!("(case {column} (({symbol}) ...))"), column.clone(), symbol.clone());
-                found.extend(symbol.map(written));
+                found.extend(symbol.map(|symbol| Comparison {
+                    form: format!("(case {name} (({symbol}) ...))"),
+                    column,
+                    other: Other::Symbol(symbol.clone()),
+                }));
             }
             _ => {}
         }
@@ -112,10 +191,12 @@ fn quoted(form: &Datum) -> Option<&str> {
     }
 }
 
-/// A name as it is written.
-fn plain(form: &Datum) -> String {
-    match form {
-        Datum::Symbol(name) => name.clone(),
+/// A name, a text or a quoted symbol as it is written.
+fn written(form: &Datum) -> String {
+    match (quoted(form), form) {
+        (Some(symbol), _) => format!("'{symbol}"),
+        (None, Datum::Symbol(name)) => name.clone(),
+        (None, Datum::String(text)) => format!("\"{text}\""),
         _ => "...".into(),
     }
 }

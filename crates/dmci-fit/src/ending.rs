@@ -110,12 +110,14 @@ pub(crate) fn warn(
     problem: &Problem,
     optimality: &Optimality,
     score: &Score,
-    best: &RestartResult,
+    (best, unused): (&RestartResult, &[String]),
     warnings: &mut Report,
 ) {
     let names = listed(&optimality.parameters);
     let message = match optimality.outcome {
         Outcome::Converged | Outcome::Unchecked => None,
+        // Another warning says so of each.
+        Outcome::Flat if optimality.parameters.iter().all(|name| unused.contains(name)) => None,
         Outcome::Local => Some("this is a local optimum: another start reached a lower loss".to_string()),
         Outcome::Stalled if best.stopped == Stop::Interrupted => None,
         Outcome::Stalled if best.stopped.is_end() => {

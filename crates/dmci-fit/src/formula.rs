@@ -44,7 +44,7 @@ pub struct FormulaProgram {
 impl FormulaProgram {
     /// Reads a formula. Names that are no columns are parameters.
     pub fn new(text: &str, columns: &[&str], settings: &FormulaSettings) -> Result<FormulaProgram, Report> {
-        let formula = Formula::parse(text).map_err(|error| report("‹formula›", text, &error))?;
+        let formula = parsed(text)?;
         let ranges = match settings.ranges {
             Some(ranges) => conditions(ranges).map_err(|error| report("‹where›", ranges, &error))?,
             None => Vec::new(),
@@ -82,6 +82,12 @@ impl FormulaProgram {
             true => String::new(),
             false => format!("(params {})\n", entries?.join(" ")),
         };
+        if read.is_empty() && parameters.len() > 1 && settings.param.is_empty() {
+            let (last, others) = parameters.split_last().map_or(("", &[][..]), |(last, others)| (*last, others));
+            let message = format!("the formula reads no column: {} and {last} are parameters", others.join(", "));
+            let inputs: Vec<&str> = columns.iter().copied().filter(|c| !target.contains(c)).collect();
+            return Err(unknown(message, format!("the columns are {}; check the spelling", inputs.join(", "))));
+        }
         let owned = |names: Vec<&str>| names.into_iter().map(str::to_string).collect();
         Ok(FormulaProgram {
             text: format!("{schema}{}", body.to_scheme()),
@@ -229,6 +235,20 @@ fn report(setting: &str, text: &str, error: &FormulaError) -> Report {
     let span = Span::new(source, error.at.start, error.at.end);
     let diagnostic = Diagnostic::error(ErrorCode::E0820, &*error.message).at(span).help(&*error.help);
     Report::new(vec![*diagnostic], sources)
+}
+
+/// Reads a formula.
+pub(crate) fn parsed(text: &str) -> Result<Formula, Report> {
+    let error = match Formula::parse(text) {
+        Ok(formula) => return Ok(formula),
+        Err(error) => error,
+    };
+    if text.trim_start().starts_with('(') && dmci_formula::from_scheme(text).is_some() {
+        let message = "this formula is a program in Scheme";
+        let help = "give it as ‹text›, or write it in infix notation: (+ (* a x) b) is a*x + b";
+        return Err(Report::from(Diagnostic::error(ErrorCode::E0820, message).help(help)));
+    }
+    Err(report("‹formula›", text, &error))
 }
 
 /// Refuses a formula, or Python, where a program is expected.

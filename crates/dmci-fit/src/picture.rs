@@ -6,7 +6,7 @@ use crate::problem::{Problem, Rows};
 use crate::record::NoiseRecord;
 use crate::result::Fit;
 use dmci::{Column, Datum, Report};
-use dmci_ops::real::sqrt;
+use dmci_ops::real::{exp, log, sqrt};
 use dmci_plot::{Picture, Piece, Point, digits};
 use dmci_table::{reals, select};
 
@@ -25,11 +25,66 @@ const BEND: f64 = 0.002;
 /// Most groups with colours of their own.
 const MOST_GROUPS: usize = 12;
 
+/// Which axes of a picture are logarithmic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogAxes {
+    /// Those whose numbers are above 0 and span decades, most of them in the lower ones.
+    #[default]
+    Auto,
+    /// These.
+    Given {
+        /// The horizontal axis.
+        x: bool,
+        /// The vertical axis.
+        y: bool,
+    },
+}
+
+/// The largest of numbers is so many times the smallest on an axis that is logarithmic by itself, and so many times the
+/// median.
+const DECADES: (f64, f64) = (1000.0, 10.0);
+
+impl LogAxes {
+    /// Reads `x`, `y`, `xy` or `none`.
+    pub fn parse(text: &str) -> Option<LogAxes> {
+        match text {
+            "auto" => Some(LogAxes::Auto),
+            "none" => Some(LogAxes::Given { x: false, y: false }),
+            "x" => Some(LogAxes::Given { x: true, y: false }),
+            "y" => Some(LogAxes::Given { x: false, y: true }),
+            "xy" | "yx" => Some(LogAxes::Given { x: true, y: true }),
+            _ => None,
+        }
+    }
+
+    /// Which axes are logarithmic for these points.
+    fn of(self, points: &[Point]) -> (bool, bool) {
+        match self {
+            LogAxes::Given { x, y } => (x, y),
+            LogAxes::Auto => {
+                let is_fine = |y: f64| y.is_nan() || y > 0.0;
+                let all_above = points.iter().all(|p| is_fine(p.prediction));
+                (spans(points.iter().map(|p| p.x)), all_above && spans(points.iter().map(|p| p.y)))
+            }
+        }
+    }
+}
+
+/// Whether numbers span decades.
+fn spans(numbers: impl Iterator<Item = f64>) -> bool {
+    let mut list: Vec<f64> = numbers.filter(|x| !x.is_nan()).collect();
+    list.sort_by(f64::total_cmp);
+    let (Some(&low), Some(&high)) = (list.first(), list.last()) else { return false };
+    low > 0.0 && high.is_finite() && high >= DECADES.0 * low && high >= DECADES.1 * list[list.len() / 2]
+}
+
 /// The picture of a fit over any column of numbers, if the problem was made for one, or over one of its inputs; without
 /// a name, over the first numeric input. The row number replaces an input that is not numeric.
-pub fn picture(problem: &Problem, fit: &Fit, x: Option<&str>) -> Result<Picture, Report> {
+pub fn picture(problem: &Problem, fit: &Fit, x: Option<&str>, log: LogAxes) -> Result<Picture, Report> {
     if let Some(series) = problem.series() {
-        return Ok(series_picture(problem, series, fit, x));
+        let mut picture = series_picture(problem, series, fit, x);
+        picture.logarithmic = log.of(&picture.points);
+        return Ok(picture);
     }
     let is_numeric = |i: &usize| reals(&problem.training().columns[*i]).is_ok();
     let named = problem.axis.as_ref().map(|axis| axis.0.as_str()).or(x);
@@ -38,7 +93,7 @@ pub fn picture(problem: &Problem, fit: &Fit, x: Option<&str>) -> Result<Picture,
         None => (0..problem.inputs.len()).find(is_numeric),
     };
     let input = input.filter(is_numeric);
-    let mut all = (0..problem.targets.len()).map(|target| of_target(problem, fit, input, target));
+    let mut all = (0..problem.targets.len()).map(|target| of_target(problem, fit, input, target, log));
     let Some(first) = all.next() else { return Ok(Picture::default()) };
     let mut picture = first?;
     picture.further = all.collect::<Result<Vec<_>, Report>>()?;
@@ -57,7 +112,13 @@ fn colored(problem: &Problem) -> bool {
 }
 
 /// The picture of one target.
-fn of_target(problem: &Problem, fit: &Fit, input: Option<usize>, target: usize) -> Result<Picture, Report> {
+fn of_target(
+    problem: &Problem,
+    fit: &Fit,
+    input: Option<usize>,
+    target: usize,
+    log: LogAxes,
+) -> Result<Picture, Report> {
     let sides = [(problem.training(), &fit.predictions, false), (problem.held_out(), &fit.held_out_predictions, true)];
     let mut points = Vec::new();
     for (rows, predictions, held_out) in sides {
@@ -79,8 +140,9 @@ fn of_target(problem: &Problem, fit: &Fit, input: Option<usize>, target: usize) 
         (None, Some(i)) => problem.inputs[i].clone(),
         (None, None) => "row".into(),
     };
+    let logarithmic = log.of(&points);
     let Curves { curve, band, prediction } = match input {
-        Some(i) => curves(problem, fit, i, target, &points)?,
+        Some(i) => curves(problem, fit, i, target, (&points, logarithmic.0))?,
         None => Curves::default(),
     };
     Ok(Picture {
@@ -92,6 +154,7 @@ fn of_target(problem: &Problem, fit: &Fit, input: Option<usize>, target: usize) 
         prediction,
         shade: shade(&points),
         points,
+        logarithmic,
         ..Picture::default()
     })
 }
@@ -193,7 +256,13 @@ struct Curves {
 
 /// The fitted curve of every group over one input, and with one group the bands around it; nothing where another input
 /// varies too.
-fn curves(problem: &Problem, fit: &Fit, input: usize, target: usize, points: &[Point]) -> Result<Curves, Report> {
+fn curves(
+    problem: &Problem,
+    fit: &Fit,
+    input: usize,
+    target: usize,
+    (points, logarithmic): (&[Point], bool),
+) -> Result<Curves, Report> {
     let mut found = Curves::default();
     let other_axis = problem.axis.as_ref().is_some_and(|axis| axis.0 != problem.inputs[input]);
     let groups = problem.layout.groups;
@@ -218,7 +287,9 @@ fn curves(problem: &Problem, fit: &Fit, input: usize, target: usize, points: &[P
             problem.predict_with_error(&fit.raw, (group, target), &columns, covariance.map(|u| &u.covariance[..]))
         };
         let data: Vec<f64> = own.map(|p| p.x).filter(|x| x.is_finite()).collect();
-        let Some(curve) = sampled(&training.columns[input], data, &value)? else { return Ok(Curves::default()) };
+        let Some(curve) = sampled(&training.columns[input], data, logarithmic, &value)? else {
+            return Ok(Curves::default());
+        };
         let piece = |places: &[(f64, f64, f64)]| Piece { group, places: places.iter().map(|p| (p.0, p.1)).collect() };
         let pieces = curve.split(|p| !p.1.is_finite()).filter(|piece| !piece.is_empty());
         found.curve.extend(pieces.map(piece));
@@ -261,7 +332,12 @@ type Value<'a> = dyn Fn(Column) -> Result<Vec<(f64, f64)>, Report> + 'a;
 
 /// A curve with its standard errors at even places, at the data, and wherever it bends; whole numbers alone over an
 /// exact column, and none over too many of them.
-fn sampled(column: &Column, data: Vec<f64>, value: &Value<'_>) -> Result<Option<Vec<Place>>, Report> {
+fn sampled(
+    column: &Column,
+    data: Vec<f64>,
+    logarithmic: bool,
+    value: &Value<'_>,
+) -> Result<Option<Vec<Place>>, Report> {
     let ends = data.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(*x), b.max(*x)));
     let (low, high) = ends;
     if low > high {
@@ -278,7 +354,10 @@ fn sampled(column: &Column, data: Vec<f64>, value: &Value<'_>) -> Result<Option<
         return Ok(Some(joined(&xs, values)));
     }
     let every = data.len().div_ceil(MAX_PLACES / 4).max(1);
-    let even = (0..=GRID).map(|i| low + (high - low) * (i as f64 / GRID as f64));
+    let even = (0..=GRID).map(|i| match (i as f64 / GRID as f64, logarithmic && low > 0.0) {
+        (share, true) => low * exp(share * log(high / low)),
+        (share, false) => low + (high - low) * share,
+    });
     let mut xs: Vec<f64> = even.chain(data.iter().copied().step_by(every)).collect();
     xs.sort_by(f64::total_cmp);
     xs.dedup();

@@ -5,6 +5,7 @@ use crate::binding::{
     parameters, priors, with_procedure,
 };
 use crate::by_group::{GroupStart, Held, apart, held, starts_of};
+use crate::check_table::{never_true, read_columns};
 use crate::evaluate::Work;
 use crate::groups::{groups, warn_left_out, without_group};
 use crate::layout::{Block, Layout};
@@ -267,7 +268,8 @@ impl Problem {
         check_counts(table, &loss, &targets, &bound)?;
         let (start, written_start) = starts_of(&program, &parameters, &layout, &group_names, &group_starts)?;
         let priors = priors(&program, &loss, &parameters, &layout)?;
-        let warnings = constant_target(table, &targets, &bound);
+        let mut warnings = constant_target(table, &targets, &bound);
+        warnings.append(never_true(&program, &read_columns(table, bound.inputs.iter().map(|(name, _)| name))));
         let (mut inputs, mut columns): (Vec<String>, Vec<Column>) = bound.inputs.iter().cloned().unzip();
         columns.extend(by_group.iter().map(|h| h.column(&of_row)));
         let params = parameters.iter().map(|p| (p.name.clone(), p.datum())).collect();

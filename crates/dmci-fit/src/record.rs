@@ -2,18 +2,19 @@
 
 mod noise;
 mod real;
+mod score;
 
 pub use noise::NoiseRecord;
 pub use real::Real;
+pub use score::{ChiSquareRecord, CriteriaRecord, ScoreRecord};
 
 use crate::by_group::GroupStart;
 use crate::fit::FitOptions;
 use crate::optimality::{Optimality, TOLERANCE};
 use crate::problem::Problem;
 use crate::result::{Fit, Fitted, Number, RestartResult};
-use crate::score::{ChiSquare, Criteria, Score};
 use crate::uncertainty::{Direction, Uncertainty};
-use dmci::{Datum, Diagnostic, ErrorCode, Parameter, Program, Report, Schema};
+use dmci::{Datum, Diagnostic, ErrorCode, Parameter, Program, Report, Schema, Spelling};
 use dmci_stats::diagnosis::Diagnosis;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -84,6 +85,8 @@ pub struct FitRecord {
     /// What the residuals still know, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<Diagnosis>,
+    /// What was found, how good it is, and what to do next, in a sentence.
+    pub conclusion: String,
     /// What is worth knowing, as diagnostics.
     pub warnings: Vec<Json>,
     /// The time it took.
@@ -227,52 +230,6 @@ pub struct LossRecord {
     pub start: Real,
     /// Its value at the result.
     pub value: Real,
-}
-
-/// How well rows are predicted.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ScoreRecord {
-    /// The loss.
-    pub loss: Real,
-    /// The root of the mean squared error.
-    pub rmse: Real,
-    /// The share of the variance that is explained.
-    pub r2: Option<Real>,
-}
-
-/// Criteria that compare models.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CriteriaRecord {
-    /// The logarithm of the likelihood.
-    pub log_likelihood: Real,
-    /// Numbers that were fitted, the noise among them.
-    pub parameters: usize,
-    /// Akaike's criterion.
-    pub aic: Real,
-    /// The same, corrected for few rows.
-    pub aicc: Option<Real>,
-    /// Schwarz' criterion.
-    pub bic: Real,
-}
-
-/// Chi-square of a fit to data with known standard deviations.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ChiSquareRecord {
-    /// The sum of squares.
-    pub value: Real,
-    /// Degrees of freedom.
-    pub freedom: usize,
-    /// The one per the other.
-    pub reduced: Real,
-}
-
-impl From<&ChiSquare> for ChiSquareRecord {
-    fn from(chi: &ChiSquare) -> Self {
-        ChiSquareRecord { value: Real(chi.value), freedom: chi.freedom, reduced: Real(chi.reduced()) }
-    }
 }
 
 /// How sure the parameters are together.
@@ -445,6 +402,7 @@ impl FitRecord {
             paths: fit.paths,
             path_changes: fit.restarts.iter().map(|r| r.path_changes).sum(),
             diagnosis: fit.diagnosis.clone(),
+            conclusion: Spelling::Field.spell(&fit.conclusion(problem)).into_owned(),
             warnings: fit.warnings.to_json().as_array().cloned().unwrap_or_default(),
             seconds: fit.time.as_secs_f64(),
         }
@@ -552,24 +510,6 @@ impl From<&Fitted> for ParameterRecord {
             }
         };
         ParameterRecord { kind: p.kind.clone(), fixed: p.fixed, numbers }
-    }
-}
-
-impl From<&Criteria> for CriteriaRecord {
-    fn from(c: &Criteria) -> Self {
-        CriteriaRecord {
-            log_likelihood: Real(c.log_likelihood),
-            parameters: c.parameters,
-            aic: Real(c.aic),
-            aicc: c.aicc.map(Real),
-            bic: Real(c.bic),
-        }
-    }
-}
-
-impl From<&Score> for ScoreRecord {
-    fn from(s: &Score) -> Self {
-        ScoreRecord { loss: Real(s.loss), rmse: Real(s.rmse), r2: s.r2.map(Real) }
     }
 }
 

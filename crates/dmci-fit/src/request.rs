@@ -91,8 +91,14 @@ impl FitRequest {
     pub fn in_folder(mut self, folder: &str) -> FitRequest {
         let (problem, outputs) = (&mut self.problem, &mut self.outputs);
         let inputs = [&mut problem.program, &mut problem.data, &mut problem.start_from];
-        let written =
-            [&mut outputs.out, &mut outputs.plot, &mut outputs.write, &mut outputs.trace, &mut outputs.checkpoint];
+        let written = [
+            &mut outputs.out,
+            &mut outputs.plot,
+            &mut outputs.residuals,
+            &mut outputs.write,
+            &mut outputs.trace,
+            &mut outputs.checkpoint,
+        ];
         let is_inside = |path: &&mut String| !folder.is_empty() && path.as_str() != "-";
         for path in inputs.into_iter().chain(written).flatten().filter(is_inside) {
             *path = Path::new(folder).join(&*path).display().to_string();

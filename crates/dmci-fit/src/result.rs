@@ -203,9 +203,10 @@ pub(crate) fn result(
         Some((score, held_out)) => (score, held_out),
         None => (score, (!problem.held_out().is_empty() && held_out.loss.is_finite()).then_some(held_out)),
     };
-    if stage.optimizer.need() >= Need::Gradient {
-        without_influence(problem, influence, choice, &mut warnings);
-    }
+    let unused = match stage.optimizer.need() >= Need::Gradient {
+        true => without_influence(problem, influence, choice, &mut warnings),
+        false => Vec::new(),
+    };
     let all: Vec<&Member> = members.iter().map(|(_, m)| *m).collect();
     let optima = Optima::of(problem, &all)?;
     let restarts = members.iter().enumerate().map(|(i, (s, m))| RestartResult {
@@ -224,7 +225,7 @@ pub(crate) fn result(
     let mut parameters = fitted(problem, &raw, uncertainty.as_ref(), choice);
     forget_errors_at_bounds(problem, &mut parameters, uncertainty.as_mut());
     let restarts: Vec<RestartResult> = restarts.collect();
-    let optimality = optimality(
+    let mut optimality = optimality(
         problem,
         (choice, options.errors),
         &raw,
@@ -234,7 +235,10 @@ pub(crate) fn result(
         uncertainty.as_ref(),
         examined,
     )?;
-    warn(problem, &optimality, &score, &restarts[best], &mut warnings);
+    if !unused.is_empty() && optimality.parameters.iter().all(|name| unused.contains(name)) {
+        optimality.next = optimality.next.map(|_| UNUSED.to_string());
+    }
+    warn(problem, &optimality, &score, (&restarts[best], &unused), &mut warnings);
     Ok(Fit {
         interrupted: false,
         parameters,
@@ -480,24 +484,35 @@ fn predicted(problem: &Problem, raw: &[f64], rows: &Rows, warnings: &mut Report)
     Ok((predictions, score))
 }
 
-/// Warns of parameters whose derivative was 0 in every evaluation.
-fn without_influence(problem: &Problem, influence: &[bool], choice: &Choice, warnings: &mut Report) {
+/// Warns of parameters whose derivative was 0 in every evaluation. The names of those that no prediction depends on.
+fn without_influence(problem: &Problem, influence: &[bool], choice: &Choice, warnings: &mut Report) -> Vec<String> {
+    let mut unused = Vec::new();
     for (parameter, block) in problem.parameters.iter().zip(&problem.layout.blocks) {
         let count = block.transform.raws() * if block.per_group { problem.layout.groups } else { 1 };
         let silent = influence[block.raw..block.raw + count].iter().all(|seen| !seen);
         let searched = choice.without_derivative.contains(&parameter.name);
         if silent && !searched {
-            let message = format!("the derivative by {} was zero throughout, so it was not fitted", parameter.name);
-            let help = why_silent(problem, block.value);
+            let name = &parameter.name;
+            let (message, help) = match why_silent(problem, block.value) {
+                Some(why) => (format!("the derivative by {name} was zero throughout, so it was not fitted"), why),
+                None => {
+                    unused.push(name.clone());
+                    (format!("no prediction depends on {name}, so it was not fitted"), UNUSED)
+                }
+            };
             warnings
                 .append(parameter.report(&problem.program, Diagnostic::warning(ErrorCode::W0503, message).help(help)));
         }
     }
+    unused
 }
 
-/// Why the derivative by a number of a set was 0.
-fn why_silent(problem: &Problem, number: usize) -> &'static str {
-    match problem.structure() {
+/// What to do about a parameter that nothing depends on.
+const UNUSED: &str = "use it in the program, or remove it from (params ...)";
+
+/// Why the derivative by a number of a set was 0; none if no prediction depends on it.
+fn why_silent(problem: &Problem, number: usize) -> Option<&'static str> {
+    Some(match problem.structure() {
         Some(structure) if structure.reaches(number) => {
             "the prediction computes with it, but a function is saturated or underflows wherever the search looked: \
              start where it matters, or give it a range or a scale"
@@ -506,9 +521,9 @@ fn why_silent(problem: &Problem, number: usize) -> &'static str {
             "it occurs only in decisions, which have no derivative: smooth them, for example with sigmoid, or fit \
              without derivatives"
         }
-        Some(_) => "no prediction depends on it: use it in the program, or remove it",
+        Some(_) => return None,
         None => "the prediction does not depend on it here",
-    }
+    })
 }
 
 /// The program with the fitted values as the starts of its schema; a parameter that differs by group keeps

@@ -287,6 +287,7 @@ fn every_field() -> FitRecord {
         paths: 28,
         path_changes: 29,
         diagnosis: Some(diagnosis()),
+        conclusion: "the model explains it".into(),
         warnings: vec![json!({"code": "W0501"})],
         seconds: 30.5,
     }

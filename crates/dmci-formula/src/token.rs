@@ -59,7 +59,9 @@ pub fn tokens(text: &str) -> Result<Vec<(Token, Range<usize>)>, FormulaError> {
         } else {
             let help = match c {
                 '[' | ']' | '{' | '}' => "group with ( and )",
-                '"' | '\'' => "a formula has numbers only; quote a column name with `...`",
+                '"' | '\'' => {
+                    "a formula has numbers only: compare texts in a program, and quote a column name with `...`"
+                }
                 ';' => "write one formula",
                 _ => "a formula has names, numbers, + - * / ^, comparisons and calls",
             };

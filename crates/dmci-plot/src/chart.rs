@@ -8,10 +8,10 @@ const COLUMNS: usize = 72;
 
 /// Draws data and fit as text, a line for every row of letters.
 pub fn chart(picture: &Picture) -> String {
-    let x = Axis::new(picture.points.iter().map(|p| p.x), 6, 0.0);
+    let x = Axis::of(picture.points.iter().map(|p| p.x), 6, 0.0, picture.logarithmic.0);
     let curve = picture.curve.iter().flat_map(|piece| &piece.places).copied();
     let heights = picture.points.iter().flat_map(|p| [p.y, p.prediction]).chain(curve.clone().map(|c| c.1));
-    let y = Axis::new(heights, 4, 0.0);
+    let y = Axis::of(heights, 4, 0.0, picture.logarithmic.1);
     let mut cells = vec![[b' '; COLUMNS]; ROWS];
     let mut put = |at: (f64, f64), letter: u8| {
         let (column, row) = (x.place(at.0) * (COLUMNS - 1) as f64, (1.0 - y.place(at.1)) * (ROWS - 1) as f64);

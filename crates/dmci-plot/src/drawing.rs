@@ -194,9 +194,9 @@ fn draw_one(picture: &Picture, pen: &mut dyn Pen) {
     };
     let curve = picture.curve.iter().flat_map(|piece| &piece.places);
     let (band_ends, cut) = bands(picture, &points);
-    let x = Axis::new(points.iter().map(|p| p.x), 8, 0.02);
+    let x = Axis::of(points.iter().map(|p| p.x), 8, 0.02, picture.logarithmic.0);
     let heights = points.iter().flat_map(|p| [p.y, p.prediction]).chain(curve.map(|c| c.1)).chain(band_ends);
-    let y = Axis::new(heights, 6, 0.05);
+    let y = Axis::of(heights, 6, 0.05, picture.logarithmic.1);
     let residual = |p: &Point| p.y - p.prediction;
     let left_over = Axis::new(points.iter().map(residual).flat_map(|r| [r, -r]), 4, 0.1);
     let mut canvas = Canvas { pen, x: &x };
@@ -235,7 +235,8 @@ fn draw_one(picture: &Picture, pen: &mut dyn Pen) {
         }
     }
     for piece in &picture.curve {
-        let places: Vec<(f64, f64)> = piece.places.iter().map(|&(x, v)| (canvas.x(x), at(MAIN, &y, v))).collect();
+        let places = piece.places.iter().map(|&(x, v)| (canvas.x(x), at(MAIN, &y, v)));
+        let places: Vec<(f64, f64)> = places.filter(|p| p.0.is_finite() && p.1.is_finite()).collect();
         canvas.pen.curve(&places, colors(picture, piece.group).1);
     }
     canvas.pen.close();
@@ -285,11 +286,11 @@ impl Canvas<'_> {
         if band.is_empty() {
             return;
         }
-        // Far beyond the panel nothing is drawn.
-        let height = |v: f64| at(MAIN, axis, v).clamp(MAIN.0, MAIN.1);
+        // Far beyond the panel nothing is drawn; what has no place on a logarithmic axis lies below it.
+        let height = |v: f64| Some(at(MAIN, axis, v)).filter(|y| y.is_finite()).unwrap_or(MAIN.1).clamp(MAIN.0, MAIN.1);
         let lower = band.iter().map(|&(x, low, _)| (self.x(x), height(low)));
         let upper = band.iter().rev().map(|&(x, _, high)| (self.x(x), height(high)));
-        let corners: Vec<(f64, f64)> = lower.chain(upper).collect();
+        let corners: Vec<(f64, f64)> = lower.chain(upper).filter(|corner| corner.0.is_finite()).collect();
         self.pen.area(class, &corners, color);
     }
 

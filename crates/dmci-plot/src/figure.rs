@@ -150,6 +150,20 @@ impl Figure {
     }
 }
 
+/// Several figures on one sheet, in columns.
+pub fn sheet(figures: &[Figure], columns: usize) -> String {
+    let columns = columns.clamp(1, figures.len().max(1));
+    let (width, height) = (WIDTH * columns as f64, HEIGHT * figures.len().div_ceil(columns) as f64);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\">\n"
+    );
+    for (i, figure) in figures.iter().enumerate() {
+        let (x, y) = (WIDTH * (i % columns) as f64, HEIGHT * (i / columns) as f64);
+        let _ = write!(out, "<g transform=\"translate({x} {y})\">\n{}</g>\n", figure.svg());
+    }
+    out + "</svg>\n"
+}
+
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

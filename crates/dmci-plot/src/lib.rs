@@ -67,6 +67,8 @@ pub struct Picture {
     pub shade: Option<(f64, f64)>,
     /// The names of the groups, each with a colour of its own; empty if all rows have the same.
     pub groups: Vec<String>,
+    /// Which axes are logarithmic.
+    pub logarithmic: (bool, bool),
     /// Pictures below this one: those of further targets.
     pub further: Vec<Picture>,
 }

@@ -134,7 +134,14 @@ impl Table {
                 dialect::ensure(name, 0)?;
             }
             let record = record.map_err(|e| {
-                let help = if e.is_io_error() { "check the file" } else { "give every row one field for each column" };
+                let twice = |len: u64, expected: u64| delimiter == b',' && len == 2 * expected;
+                let help = match e.kind() {
+                    csv::ErrorKind::Io(_) => "check the file",
+                    csv::ErrorKind::UnequalLengths { expected_len, len, .. } if twice(*len, *expected_len) => {
+                        "if its numbers have decimal commas, put semicolons or tabs between the fields"
+                    }
+                    _ => "give every row one field for each column",
+                };
                 wrong(explain(&e, rows), if e.utf8() { UTF8_HELP } else { help })
             })?;
             for (column, field) in fields.iter_mut().zip(&record) {
@@ -160,10 +167,7 @@ impl Table {
             let is_missing = |field: &String| format.missing.contains(field) || field.is_empty() && !matters;
             if let Some(row) = fields.iter().position(|f| f.is_empty() && !is_missing(f)) {
                 let message = format!("row {} has nothing in column {header}", row + 1);
-                return Err(wrong(
-                    message,
-                    "fill it in, remove the row, or declare with ‹missing› what may be missing",
-                ));
+                return Err(wrong(message, "fill it in, or leave out rows with empty fields by ‹missing ''›"));
             }
             let missing: Vec<usize> = (0..rows).filter(|&row| is_missing(&fields[row])).collect();
             columns.push(TableColumn::parse(header, fields, missing));

@@ -6,6 +6,7 @@ pub mod codes;
 pub mod condition;
 pub mod diagnostic;
 pub mod heap;
+pub mod nearest;
 pub mod num;
 pub mod span;
 pub mod spelling;

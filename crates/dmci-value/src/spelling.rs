@@ -24,6 +24,9 @@ const KEYWORDS: &[(&str, &str)] = &[
     ("start", "start="),
 ];
 
+/// Settings that are no options of the command line, or options of another name.
+const FLAGS: &[(&str, &str)] = &[("program", "PROGRAM"), ("text", "-e")];
+
 impl Spelling {
     /// The text with every setting spelled.
     pub fn spell(self, text: &str) -> Cow<'_, str> {
@@ -60,9 +63,13 @@ impl Spelling {
         }
         // A start is a value for a name; only Python keeps them apart.
         let field = if name == "start" { "set" } else { name };
+        let flag = || match FLAGS.iter().find(|(setting, _)| *setting == field) {
+            Some((_, flag)) => flag.to_string(),
+            None => format!("--{}", field.replace('_', "-")),
+        };
         Some(match (self, value) {
-            (Spelling::Flag, None) => format!("--{}", field.replace('_', "-")),
-            (Spelling::Flag, Some(value)) => format!("--{} {value}", field.replace('_', "-")),
+            (Spelling::Flag, None) => flag(),
+            (Spelling::Flag, Some(value)) => format!("{} {value}", flag()),
             (Spelling::Field, None) => field.to_string(),
             (Spelling::Field, Some(value)) if field == "set" => format!("{field}.{}", value.replacen('=', " = ", 1)),
             (Spelling::Field, Some(value)) => format!("{field} = {}", quoted(value)),
@@ -82,9 +89,12 @@ impl Spelling {
 
 /// A value as a text, unless it is a number.
 fn quoted(value: &str) -> String {
-    match value.parse::<f64>().is_ok() || value == "..." {
-        true => value.to_string(),
-        false => format!("\"{value}\""),
+    match value {
+        // An empty text, as a shell needs it.
+        "''" => "\"\"".into(),
+        "..." => value.to_string(),
+        _ if value.parse::<f64>().is_ok() => value.to_string(),
+        _ => format!("\"{value}\""),
     }
 }
 
@@ -99,6 +109,8 @@ mod tests {
         };
         assert_eq!(spelled("use ‹start_from›"), ["use start_from", "use --start-from", "use start_from="]);
         assert_eq!(spelled("‹loss gaussian›"), ["loss = \"gaussian\"", "--loss gaussian", "loss=\"gaussian\""]);
+        assert_eq!(spelled("‹program›, ‹text›"), ["program, text", "PROGRAM, -e", "program=, text="]);
+        assert_eq!(spelled("‹missing ''›"), ["missing = \"\"", "--missing ''", "missing=\"\""]);
         assert_eq!(spelled("‹bootstrap 200›."), ["bootstrap = 200.", "--bootstrap 200.", "bootstrap=200."]);
         assert_eq!(spelled("‹set x=1.5›"), ["set.x = 1.5", "--set x=1.5", "x=1.5"]);
         assert_eq!(spelled("‹start k=2›"), ["set.k = 2", "--set k=2", "start={\"k\": 2}"]);

@@ -29,14 +29,16 @@ impl Vm {
     pub(crate) fn call_slowly(&mut self, window: usize, n: usize) -> Result<Step, Error> {
         let delta = window + HEADER - self.fp;
         // Errors of the call itself belong to the caller, so look before the frame is pushed.
-        self.check_callable(self.stack[window + HEADER - 1], n)?;
+        self.check_callable(window + HEADER, n)?;
         self.stack[window] = Value::packed((self.pc as u64) << 24);
         self.stack[window + 1] = Value::packed((delta as u64) << 24 | self.code as u64);
         self.fp = window + HEADER;
         self.enter(n, false)
     }
 
-    fn check_callable(&self, f: Value, n: usize) -> Result<(), Error> {
+    /// Fails unless what stands in front of the arguments can be called with them.
+    fn check_callable(&self, arguments: usize, n: usize) -> Result<(), Error> {
+        let f = self.stack[arguments - 1];
         if f.is_closure() {
             return self.check_arity(f, n);
         }
@@ -50,8 +52,13 @@ impl Vm {
         if self.world.heap.as_kind(f, Kind::Continuation).is_some() {
             return Ok(());
         }
-        Err(Diagnostic::error(ErrorCode::E0304, format!("{} is not a procedure", self.world.show(f)))
-            .help("the first item of a form is called: remove the extra parentheses, or quote the list"))
+        let operators = ["+", "-", "*", "/", "<", ">", "<=", ">=", "expt"];
+        let first = (n > 0).then(|| self.stack[arguments].as_primitive()).flatten();
+        let help = match first.map(|p| prims::table()[p as usize].name) {
+            Some(name) if operators.contains(&name) => "in Scheme the operator comes first: (* a x), not (a * x)",
+            _ => "the first item of a form is called: remove the extra parentheses, or quote the list",
+        };
+        Err(Diagnostic::error(ErrorCode::E0304, format!("{} is not a procedure", self.world.show(f))).help(help))
     }
 
     fn check_arity(&self, f: Value, n: usize) -> Result<(), Error> {
@@ -83,7 +90,7 @@ impl Vm {
     pub(crate) fn enter(&mut self, mut n: usize, in_place: bool) -> Result<Step, Error> {
         loop {
             let f = self.stack[self.fp - 1];
-            self.check_callable(f, n)?;
+            self.check_callable(self.fp, n)?;
             if let Some(r) = f.as_closure() {
                 let word = self.world.heap.field(r, 0).packed_bits();
                 if self.arms.level == self.fp && self.may_meet(word) {

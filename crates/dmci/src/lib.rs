@@ -59,7 +59,6 @@ pub use report::Report;
 pub use schema::{Names, Parameter, ParameterKind, Prior, Schema};
 pub use session::Session;
 pub use stages::{Sizes, Stage};
-pub use suggest::nearest;
 
 /// ```
 /// use dmci::{Program, Report, RunOptions, Spelling};
@@ -70,6 +69,7 @@ pub use suggest::nearest;
 /// assert_eq!(help(Spelling::Keyword), "define it, or give it a value with x=...");
 /// ```
 pub use dmci_value::Spelling;
+pub use dmci_value::nearest::nearest;
 
 /// When a model becomes machine code.
 ///

@@ -2,6 +2,7 @@
 
 use crate::program::Program;
 use dmci_value::ErrorCode;
+use dmci_value::nearest::closest;
 use dmci_value::{Diagnostic, Symbol};
 use dmci_vm::Vm;
 
@@ -26,6 +27,8 @@ pub(crate) fn add_help(vm: &Vm, program: &Program, diagnostics: &mut [Diagnostic
             Some("it is defined further down: move its definition before the first use".to_string())
         } else if let Some((_, ours)) = FOREIGN.iter().find(|(foreign, _)| *foreign == name) {
             Some(format!("in Scheme this is {ours}"))
+        } else if let Some(help) = infix(&name) {
+            Some(help.to_string())
         } else {
             let own = names_in(&program.text).filter(|own| unbound.iter().all(|name| name != own));
             closest(&name, own, system).map(|best| format!("did you mean {best}?"))
@@ -41,6 +44,18 @@ fn name_of(diagnostic: &Diagnostic) -> Option<String> {
     let is_unbound = matches!(diagnostic.code, ErrorCode::E0301 | ErrorCode::E0310);
     let word = diagnostic.message.split_whitespace().nth(2).filter(|_| is_unbound)?;
     Some(word.trim_end_matches(',').to_string())
+}
+
+/// What a name means that is infix notation without blanks, or a power of another language.
+fn infix(name: &str) -> Option<&'static str> {
+    if name.contains("**") || name.contains('^') {
+        return Some("in Scheme a power is (expt x 2)");
+    }
+    let is_part = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let is_infix = name
+        .match_indices(['*', '+'])
+        .any(|(at, sign)| is_part(name[..at].chars().next_back()) && is_part(name[at + sign.len()..].chars().next()));
+    is_infix.then_some("in Scheme the operator comes first: a*x is (* a x)")
 }
 
 /// Words that people bring from other languages.
@@ -95,62 +110,19 @@ fn names_in(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| word.len() > 1 && !word.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.'))
 }
 
-/// The known name that is nearest in spelling, if it is near enough to be meant.
-///
-/// ```
-/// assert_eq!(dmci::nearest("hodlout", ["holdout", "huber"]), Some("holdout"));
-/// assert_eq!(dmci::nearest("speed", ["holdout", "huber"]), None);
-/// ```
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    closest(name, std::iter::empty(), known.into_iter())
-}
-
-/// The name that is nearest in spelling, if it is near enough; of equally near ones, one of the program.
-fn closest<'a>(
-    name: &str,
-    program: impl Iterator<Item = &'a str>,
-    system: impl Iterator<Item = &'a str>,
-) -> Option<&'a str> {
-    let limit = match name.chars().count() {
-        0..=5 => 1,
-        n => (n / 3).min(4),
-    };
-    program
-        .zip(std::iter::repeat(false))
-        .chain(system.zip(std::iter::repeat(true)))
-        .filter(|&(k, _)| k != name)
-        .filter_map(|(k, foreign)| Some((distance(name, k, limit)?, foreign, k)))
-        .filter(|(d, _, k)| *d <= limit && *d < k.chars().count())
-        .min()
-        .map(|(.., k)| k)
-}
-
-/// Edit distance with swaps of neighbours; `None` if it is surely above `limit`.
-fn distance(a: &str, b: &str, limit: usize) -> Option<usize> {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    if a.len().abs_diff(b.len()) > limit || a.len() > 60 {
-        return None;
-    }
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let replace = last[j - 1] + (a[i - 1] != b[j - 1]) as usize;
-            let mut best = replace.min(last[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(before[j - 2] + 1);
-            }
-            row.push(best);
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last.last().copied()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn infix_notation_is_seen() {
+        for name in ["**", "x**2", "^", "x^2"] {
+            assert!(infix(name).is_some_and(|help| help.contains("expt")), "{name}");
+        }
+        for (name, seen) in [("a*x", true), ("2*x+1", true), ("let*", false), ("*global*", false), ("a-b", false)] {
+            assert_eq!(infix(name).is_some(), seen, "{name}");
+        }
+    }
 
     #[test]
     fn a_misspelt_name_is_found() {

@@ -123,6 +123,12 @@ pub struct OutputArgs {
     /// Column on the horizontal axis [default: the first that the program reads]
     #[arg(long, value_name = "COLUMN")]
     pub x: Option<String>,
+    /// Logarithmic axes: x, y, xy or none [default: those whose numbers span decades]
+    #[arg(long, value_name = "AXES")]
+    pub log: Option<String>,
+    /// Draw residuals against each input, their quantiles, and observed against predicted values, as .svg
+    #[arg(long, value_name = "RESIDUALS.svg")]
+    pub residuals: Option<String>,
     /// Write the program with its fitted starts or literals
     #[arg(long, value_name = "MODEL.scm")]
     pub write: Option<String>,

@@ -23,7 +23,8 @@ fitted at each origin; the others come from --start-from, or else from a fit up 
 
 Baselines: persistence (the last value), damped:0.9 (of which that share is left after each unit of time),
 climatology (the mean of the same time in the other groups; climatology:12 of the same phase of a period),
-anomaly:0.9 or anomaly:0.9:12 (climatology, and the present difference from it, damped), ar:3 (autoregression).
+anomaly:0.9 or anomaly:0.9:12 (climatology, and the present difference from it, damped), ar:3 (autoregression of each
+group on its own past, never below 0 if no measurement is), ar:3:pooled (one autoregression for all groups).
 WIS is the weighted interval score; 'in 95%' is the share of measurements within the 95% intervals.";
 
 /// Arguments of `forecast`.
@@ -62,9 +63,8 @@ pub struct Forecast {
 #[derive(ClapArgs, Debug, Serialize)]
 pub struct ForecastArgs {
     /// Column of times
-    #[arg(long = "time", value_name = "COLUMN")]
-    #[serde(rename = "time")]
-    pub time_column: String,
+    #[arg(long, value_name = "COLUMN")]
+    pub time: String,
     /// Where forecasts start: FROM:TO:STEP of the times, or COLUMN:FROM:TO:STEP
     #[arg(long, value_name = "WHERE", allow_hyphen_values = true)]
     pub origins: String,
@@ -74,7 +74,7 @@ pub struct ForecastArgs {
     /// Fit only these parameters again at each origin, with commas between them
     #[arg(long, value_name = "NAMES")]
     pub refit: Option<String>,
-    /// persistence, damped:0.9, climatology[:PERIOD], anomaly:0.9[:PERIOD], ar:3, with commas between them, or none
+    /// persistence, damped:0.9, climatology[:PERIOD], anomaly:0.9[:PERIOD], ar:3[:pooled], with commas between them, or none
     #[arg(long, value_name = "LIST")]
     pub baselines: Option<String>,
     /// Probabilities of the intervals, with commas between them

@@ -76,6 +76,9 @@ pub struct Search {
     /// Write a page about the search: one HTML file that needs nothing else
     #[arg(long, value_name = "REPORT.html")]
     pub report: Option<PathBuf>,
+    /// Draw the error of the best program of every complexity
+    #[arg(long, value_name = "FRONT.svg")]
+    pub plot: Option<PathBuf>,
     /// Write the best program, with its fitted numbers as starts
     #[arg(long, value_name = "MODEL.scm")]
     pub write: Option<PathBuf>,

@@ -2,6 +2,7 @@
 
 use super::{field, write};
 use crate::args::Eval;
+use crate::output;
 use dmci::{Datum, Names, Program, Report, RunOptions};
 use dmci_fit::{FitRecord, FittedGroup, Table, fitted_groups};
 use serde_json::{Map, Value as Json, json};
@@ -32,7 +33,7 @@ pub fn objective(
     if groups.is_empty() {
         let results = dmci_fit::results_of(program, names, table, &all, shaped(names, run))?;
         let text = match args.json {
-            true => format!("{}\n", json!({"results": object(&results)})),
+            true => format!("{}\n", output::of_form("eval-objective", json!({"results": object(&results)}))),
             false => text(table.rows, &results, &[]),
         };
         return write(args, &text).map(|()| 0);
@@ -40,7 +41,13 @@ pub fn objective(
     let sum = together(table.rows, &groups, &results);
     let text = if args.json {
         let each = groups.iter().zip(&results).map(|(group, results)| (group.name.clone(), object(results).into()));
-        format!("{}\n", json!({"results": object(&sum), "groups": each.collect::<Map<String, Json>>()}))
+        format!(
+            "{}\n",
+            output::of_form(
+                "eval-objective",
+                json!({"results": object(&sum), "groups": each.collect::<Map<String, Json>>()})
+            )
+        )
     } else {
         let own = |name: &str| sum.iter().all(|(other, _)| other != name);
         let single = groups.iter().zip(&results).flat_map(|(group, results)| {

@@ -35,7 +35,7 @@ pub fn table(problem: &Problem, fit: &Fit) -> String {
     if let Some(chi) = &fit.chi_square {
         let verdict = chi.verdict().map_or(String::new(), |word| format!(", {word}"));
         let (reduced, freedom) = (digits(chi.reduced(), 4), chi.freedom);
-        text += &format!("chi-square per degree of freedom {reduced} ({freedom} degrees){verdict}\n");
+        text += &format!("reduced chi-square {reduced} ({freedom} degrees of freedom){verdict}\n");
     }
     if let Some(why) = fit.no_errors.as_ref().filter(|_| fit.uncertainty.is_none()) {
         text += &format!("no errors: {}\n", dmci::Spelling::Flag.spell(why));
@@ -73,7 +73,7 @@ pub fn table(problem: &Problem, fit: &Fit) -> String {
     if fit.best_restart().stopped == Stop::Epochs && fit.optimality.outcome == Outcome::Stalled {
         text += &advice(problem, fit);
     }
-    text
+    text + &format!("conclusion: {}\n", dmci::Spelling::Flag.spell(&fit.conclusion(problem)))
 }
 
 /// Numbers beyond which a table of correlations cannot be read.

@@ -53,7 +53,7 @@ const TOOLS: &[Tool] = &[
     (
         "run_program",
         "Run a program: its value and what it prints",
-        &[PROGRAM, ("set?", "object", "Values for names"), ("time?", "number", "Time limit in seconds, at most 60")],
+        &[PROGRAM, ("set?", "object", "Values for names"), ("timeout?", "number", "Time limit in seconds, at most 60")],
     ),
     (
         "fit_program",
@@ -412,7 +412,7 @@ fn run(given: &Given<'_>, cancel: &Cancel) -> Outcome {
     if let Some(set) = given.0.get("set") {
         settings.insert("set".into(), set.clone());
     }
-    settings.insert("time".into(), json!(given.number("time", 10.0, 60.0)));
+    settings.insert("timeout".into(), json!(given.number("timeout", 10.0, 60.0)));
     let mut options = RunSettings::from_map(settings)?.options(None)?;
     options.cancel = cancel.clone();
     let outcome = Interpreter::shared().run(&given.program()?, &options)?;

@@ -18,16 +18,23 @@ pub enum Baseline {
     Climatology(Option<f64>),
     /// Climatology, and the present difference from it, of which this share is left after each unit of time.
     Anomaly(f64, Option<f64>),
-    /// Linear in so many values before, with a constant.
-    Ar(usize),
+    /// Linear in so many values before, with a constant: of each group by itself, or one for all groups.
+    Ar {
+        /// So many values.
+        order: usize,
+        /// One for all groups.
+        pooled: bool,
+    },
 }
 
 impl Baseline {
-    /// Reads `persistence`, `damped:0.9`, `climatology`, `climatology:12`, `anomaly:0.9`, `anomaly:0.9:12` or `ar:3`.
+    /// Reads `persistence`, `damped:0.9`, `climatology`, `climatology:12`, `anomaly:0.9`, `anomaly:0.9:12`, `ar:3`
+    /// or `ar:3:pooled`.
     pub fn parse(text: &str) -> Result<Baseline, Report> {
         let parts: Vec<&str> = text.split(':').collect();
         let share = |text: &str| text.parse().ok().filter(|x: &f64| *x > 0.0 && *x <= 1.0);
         let period = |text: &str| text.parse().ok().filter(|x: &f64| *x > 0.0 && x.is_finite());
+        let order = |text: &str| text.parse().ok().filter(|n| (1..=100).contains(n));
         let found = match parts[..] {
             ["persistence"] => Some(Baseline::Persistence),
             ["damped", by] => share(by).map(Baseline::Damped),
@@ -35,7 +42,8 @@ impl Baseline {
             ["climatology", p] => period(p).map(|p| Baseline::Climatology(Some(p))),
             ["anomaly", by] => share(by).map(|by| Baseline::Anomaly(by, None)),
             ["anomaly", by, p] => share(by).zip(period(p)).map(|(by, p)| Baseline::Anomaly(by, Some(p))),
-            ["ar", order] => order.parse().ok().filter(|n| (1..=100).contains(n)).map(Baseline::Ar),
+            ["ar", p] => order(p).map(|order| Baseline::Ar { order, pooled: false }),
+            ["ar", p, "pooled"] => order(p).map(|order| Baseline::Ar { order, pooled: true }),
             _ => None,
         };
         match found {
@@ -43,7 +51,7 @@ impl Baseline {
             None => wrong(
                 format!("there is no baseline {text}"),
                 "the baselines are persistence, damped:0.9, climatology, climatology:PERIOD, anomaly:0.9, \
-                 anomaly:0.9:PERIOD and ar:3",
+                 anomaly:0.9:PERIOD, ar:3 and ar:3:pooled",
             ),
         }
     }
@@ -57,7 +65,7 @@ impl Baseline {
                     "name the groups to forecast with ‹holdout column:NAME›, or write the period: climatology:12",
                 )
             }
-            Baseline::Ar(_) => {
+            Baseline::Ar { .. } => {
                 match horizons.iter().find(|h| (*h / history.step - whole(*h / history.step)).abs() > 0.1) {
                     Some(h) => wrong(
                         format!("ar forecasts whole steps of {}, and the horizon {h} is none", history.step),
@@ -94,14 +102,18 @@ pub struct Known<'a> {
     origin: f64,
     /// Sum and count of what was measured at each phase.
     phases: HashMap<i64, (f64, f64)>,
-    /// The constant of an autoregression, then its coefficients from the last value backwards.
-    coefficients: Vec<f64>,
+    /// The autoregression of each series: its constant, then its coefficients from the last value backwards; empty
+    /// where too little is known.
+    coefficients: Vec<Vec<f64>>,
+    /// No measurement that was known is negative, so no forecast of an autoregression may be.
+    not_negative: bool,
 }
 
 impl<'a> Known<'a> {
     /// Learns from what was known at an origin.
     pub fn new(baseline: &'a Baseline, history: &'a History, origin: f64) -> Known<'a> {
-        let mut known = Known { baseline, history, origin, phases: HashMap::new(), coefficients: Vec::new() };
+        let (phases, coefficients) = (HashMap::new(), Vec::new());
+        let mut known = Known { baseline, history, origin, phases, coefficients, not_negative: false };
         match baseline {
             Baseline::Climatology(_) | Baseline::Anomaly(..) => {
                 // Without a period, the mean is that of other groups: of those that are known as a whole.
@@ -111,7 +123,19 @@ impl<'a> Known<'a> {
                     *entry = (entry.0 + series.values[i], entry.1 + 1.0);
                 }
             }
-            Baseline::Ar(order) => known.coefficients = known.regress(*order).unwrap_or_default(),
+            Baseline::Ar { order, pooled } => {
+                let measured = known.measured();
+                known.not_negative = measured.iter().all(|&(series, i)| series.values[i] >= 0.0);
+                let of = |rows: &[(&'a Series, usize)]| known.regress(*order, rows).unwrap_or_default();
+                let own = |series: &Series| {
+                    let rows: Vec<_> = measured.iter().copied().filter(|(s, _)| std::ptr::eq(*s, series)).collect();
+                    of(&rows)
+                };
+                known.coefficients = match pooled {
+                    true => vec![of(&measured); history.series.len()],
+                    false => history.series.iter().map(own).collect(),
+                };
+            }
             _ => {}
         }
         known
@@ -157,10 +181,10 @@ impl<'a> Known<'a> {
         (0..count).map(value).collect()
     }
 
-    /// Least squares over all that was known.
-    fn regress(&self, order: usize) -> Option<Vec<f64>> {
+    /// Least squares over measurements.
+    fn regress(&self, order: usize, measured: &[(&'a Series, usize)]) -> Option<Vec<f64>> {
         let (mut matrix, mut right) = (Vec::new(), Vec::new());
-        for (series, i) in self.measured() {
+        for &(series, i) in measured {
             let Some(lags) = self.lags(series, series.times[i] - self.history.step, order) else { continue };
             matrix.push(1.0);
             matrix.extend(lags);
@@ -172,8 +196,8 @@ impl<'a> Known<'a> {
     }
 
     /// What a series is at a horizon, given what it was up to a time.
-    pub fn forecast(&self, series: usize, from: f64, horizon: f64) -> Option<f64> {
-        let series = &self.history.series[series];
+    pub fn forecast(&self, number: usize, from: f64, horizon: f64) -> Option<f64> {
+        let series = &self.history.series[number];
         let last = || series.last(from);
         match self.baseline {
             Baseline::Persistence => last().map(|i| series.values[i]),
@@ -184,13 +208,14 @@ impl<'a> Known<'a> {
                 let now = series.times[i];
                 Some(then + left(series.values[i] - self.climatology(series, now)?, *share, from + horizon - now))
             }
-            Baseline::Ar(order) => {
-                let [constant, weights @ ..] = &self.coefficients[..] else { return None };
+            Baseline::Ar { order, .. } => {
+                let [constant, weights @ ..] = &self.coefficients.get(number)?[..] else { return None };
+                let least = if self.not_negative { 0.0 } else { f64::NEG_INFINITY };
                 let mut lags = self.lags(series, from, *order)?;
                 for _ in 0..whole(horizon / self.history.step) as usize {
                     let next = constant + weights.iter().zip(&lags).map(|(w, y)| w * y).sum::<f64>();
                     lags.rotate_right(1);
-                    lags[0] = next;
+                    lags[0] = next.max(least);
                 }
                 Some(lags[0])
             }

@@ -23,7 +23,7 @@ pub struct ForecastSettings {
     /// The parameters that are fitted again at each origin; the others are fitted once
     #[serde(deserialize_with = "words")]
     pub refit: Vec<String>,
-    /// persistence, damped:0.9, climatology, climatology:PERIOD, anomaly:0.9, ar:3
+    /// persistence, damped:0.9, climatology, climatology:PERIOD, anomaly:0.9, ar:3, ar:3:pooled
     #[serde(deserialize_with = "words")]
     pub baselines: Vec<String>,
     /// Probabilities of the intervals

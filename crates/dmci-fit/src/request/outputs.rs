@@ -4,9 +4,10 @@ use super::FitRequest;
 use super::problem::ProblemSettings;
 use super::refuse::{needs, refusal};
 use crate::literals::{Literal, literals, written_back};
-use crate::picture::picture;
+use crate::picture::{LogAxes, picture};
 use crate::problem::Problem;
 use crate::record::FitRecord;
+use crate::residual_pictures::residual_pictures;
 use crate::result::{Fit, with_starts};
 use dmci::{Program, Report};
 use dmci_plot::{png, svg};
@@ -23,6 +24,10 @@ pub struct OutputSettings {
     pub plot: Option<String>,
     /// Column on the horizontal axis; by default the first that the program reads
     pub x: Option<String>,
+    /// Logarithmic axes: x, y, xy or none; by default those whose numbers span decades
+    pub log: Option<String>,
+    /// File of pictures of residuals and of observed against predicted values: .svg
+    pub residuals: Option<String>,
     /// File of the program with its fitted starts or literals
     pub write: Option<String>,
     /// File of the best loss of every search after every epoch, in CSV
@@ -42,6 +47,11 @@ impl OutputSettings {
             let message = format!("‹plot› must be an .svg or .png file, got {path}");
             return Err(refusal(message, format!("write ‹plot {stem}.svg›")));
         }
+        if let Some(path) = self.residuals.as_ref().filter(|path| !has_end(path, "svg")) {
+            let message = format!("‹residuals› must be an .svg file, got {path}");
+            return Err(refusal(message, "write ‹residuals residuals.svg›"));
+        }
+        self.log_axes()?;
         if self.plot.is_some() && problem.objective && problem.target.is_empty() {
             let message = "a plot shows predictions beside a target, and there is no ‹target›";
             return Err(refusal(message, "name the column that the result yhat predicts, or remove ‹plot›"));
@@ -49,11 +59,20 @@ impl OutputSettings {
         needs("resume", self.resume, "checkpoint", self.checkpoint.is_some(), "name the file of the state")
     }
 
+    /// Which axes are logarithmic.
+    pub fn log_axes(&self) -> Result<LogAxes, Report> {
+        let Some(text) = &self.log else { return Ok(LogAxes::Auto) };
+        LogAxes::parse(text).ok_or_else(|| {
+            refusal(format!("‹log› must be x, y, xy or none, got {text}"), "write ‹log xy›, for example")
+        })
+    }
+
     /// The files that are written, with the settings that name them.
     pub fn files(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let all = [
             ("out", &self.out),
             ("plot", &self.plot),
+            ("residuals", &self.residuals),
             ("trace", &self.trace),
             ("checkpoint", &self.checkpoint),
             ("write", &self.write),
@@ -93,9 +112,10 @@ impl FitRequest {
             let bytes = match setting {
                 "out" => format!("{:#}\n", record.to_json()).into_bytes(),
                 "plot" => {
-                    let picture = picture(problem, fit, self.outputs.x.as_deref())?;
+                    let picture = picture(problem, fit, self.outputs.x.as_deref(), self.outputs.log_axes()?)?;
                     if has_end(path, "png") { png(&picture) } else { svg(&picture).into_bytes() }
                 }
+                "residuals" => residual_pictures(problem, fit).into_bytes(),
                 "trace" => trace(fit).into_bytes(),
                 _ => self.rewritten(program, problem, fit)?.into_bytes(),
             };

@@ -4,7 +4,7 @@ use super::FitRequest;
 use super::matrix::{columns_of, parsed, with_matrices};
 use super::read::{TextOrNumber, Words, names, some_words, text_or_number, words};
 use super::refuse::{above_zero, apart, needs, refusal};
-use crate::formula::{FormulaProgram, FormulaSettings, OriginalScale, check_notation};
+use crate::formula::{FormulaProgram, FormulaSettings, OriginalScale, check_notation, parsed as parsed_formula};
 use crate::literals::{literals, parametrised};
 use crate::loss::Loss;
 use crate::problem::{Problem, ProblemOptions};
@@ -139,6 +139,8 @@ impl ProblemSettings {
         let help = "name it once: TARGET ~ FORMULA, or ‹target›";
         apart("target", !self.target.is_empty(), "formula TARGET ~ ...", names_target, help)?;
         if self.target.is_empty() && !self.objective && !names_target {
+            // A formula with = says what it means by that.
+            self.formula.as_ref().map(|text| parsed_formula(text)).transpose()?;
             let help =
                 "name the column that the program predicts, or minimise the program's own value with ‹objective›";
             return Err(refusal("a fit needs ‹target›", help));

@@ -3,8 +3,25 @@
 use super::expander::Expander;
 use super::starts::{Structure, is_start, number, shape_of, starts_of};
 use dmci_value::ErrorCode;
+use dmci_value::nearest::nearest;
 use dmci_value::{Diagnostic, Error, Shape, SpanId, Symbol, Value};
 use rustc_hash::FxHashSet;
+
+/// The kinds that are a word.
+const KINDS: [&str; 4] = ["free", "positive", "unit", "signed-unit"];
+
+/// Other words for kinds.
+const SYNONYMS: [(&str, &str); 9] = [
+    ("any", "free"),
+    ("float", "free"),
+    ("number", "free"),
+    ("real", "free"),
+    ("unbounded", "free"),
+    ("pos", "positive"),
+    ("nonnegative", "positive"),
+    ("fraction", "unit"),
+    ("probability", "unit"),
+];
 
 impl Expander<'_> {
     /// The parameters of a schema with their starting values: reals, or quoted tensors of reals.
@@ -106,6 +123,10 @@ impl Expander<'_> {
     fn unknown_kind(&self, kind: Value, cell: Value) -> Error {
         let shown = self.shown(kind);
         let error = Diagnostic::error(ErrorCode::E0211, format!("there is no parameter kind {shown}"));
+        let meant = SYNONYMS.iter().find(|(word, _)| shown.trim_matches('`') == *word).map(|(_, kind)| *kind);
+        if let Some(kind) = meant.or_else(|| nearest(shown.trim_matches('`'), KINDS)) {
+            return self.at_cell(error, cell).help(format!("did you mean {kind}?"));
+        }
         self.at_cell(error, cell).help("the kinds are free, positive, unit, signed-unit, (bounded low high), (log low high), (vector n), (matrix m n), (lower n), (cholesky n) and (simplex n)")
     }
 
