@@ -181,6 +181,9 @@ def test_samples():
     samples = m.sample({"x": np.zeros(100), "y": y}, "y", chains=2, draws=400, tune=400, seed=1)
     assert samples.draws.shape == (2, 400, 2)
     assert samples.mean()["mu"] == pytest.approx(y.mean(), abs=0.15)
+    assert max(samples.r_hat.values()) < 1.05 and 80 < samples.effective["mu"] < 2000
+    assert samples.statistics["mu"]["sd"] == pytest.approx(samples.posterior["mu"].std(), rel=1e-2)
+    assert "R-hat" in samples.summary() and "800 draws of 2 chains" in samples.summary()
     arviz = pytest.importorskip("arviz")
     read = samples.to_arviz()
     assert float(read.posterior["mu"].mean()) == pytest.approx(y.mean(), abs=0.2)

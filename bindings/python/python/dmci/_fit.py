@@ -286,10 +286,11 @@ class Fit:
             lines.append("interrupted: this is the best so far")
         return "\n".join(lines)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Measured against fitted values with matplotlib; the axes are the result.
+    def plot(self, ax: Any = None, log: str = "") -> Any:
+        """Data and fitted values with matplotlib; the axes are the result.
 
-        Without matplotlib, ``fit.svg`` is a picture that needs nothing.
+        ``log`` names logarithmic axes: ``"x"``, ``"y"`` or ``"xy"``. Without matplotlib, ``fit.svg`` is a picture that
+        needs nothing; ``residuals="residuals.svg"`` in the call of ``fit`` writes pictures of residuals.
         """
         try:
             import matplotlib.pyplot as plt
@@ -310,6 +311,10 @@ class Fit:
             ax.plot(x[held], y[held], "s", ms=4, mfc="none", label="held out")
         ax.set_xlabel(x_name)
         ax.set_ylabel(self.target or "")
+        if "x" in log:
+            ax.set_xscale("log")
+        if "y" in log:
+            ax.set_yscale("log")
         ax.legend()
         return ax
 

@@ -67,6 +67,22 @@ class Samples:
         """The means."""
         return {name: float(values.mean()) for name, values in self.posterior.items()}
 
+    def plot(self) -> Any:
+        """The distribution of each number and its draws in order, a line for each chain, with matplotlib: the figure."""
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError("plot() needs matplotlib") from error
+        figure, axes = plt.subplots(len(self.names), 2, squeeze=False, figsize=(8.0, 2.0 * len(self.names)))
+        for (name, values), (left, right) in zip(self.posterior.items(), axes):
+            left.hist(values.ravel(), bins=40)
+            left.set_ylabel(name)
+            right.plot(values.T, lw=0.5)
+        axes[-1][0].set_xlabel("value")
+        axes[-1][1].set_xlabel("draw")
+        figure.tight_layout()
+        return figure
+
     def to_arviz(self) -> Any:
         """The draws for ArviZ: an ``InferenceData``, or a tree of datasets with ArviZ 1.0 and later."""
         import arviz
