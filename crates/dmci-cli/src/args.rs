@@ -162,22 +162,22 @@ pub struct ProgramArgs {
 /// What may be done to make many rows fast. No result depends on it.
 #[derive(ClapArgs, Debug)]
 pub struct SwitchArgs {
-    /// Record each way that a decision can go for itself
+    /// Record the two outcomes of a decision as separate paths
     #[arg(long)]
     pub no_joins: bool,
-    /// Record every round of a loop
+    /// Unroll loops
     #[arg(long)]
     pub no_loops: bool,
-    /// Compute equal operations again
+    /// Disable common-subexpression elimination
     #[arg(long)]
     pub no_merge: bool,
-    /// Compute what nobody needs
+    /// Disable dead-code elimination
     #[arg(long)]
     pub no_dead: bool,
-    /// Compute what depends on parameters or data alone again for every row
+    /// Disable hoisting of what depends on parameters or data alone
     #[arg(long)]
     pub no_stage: bool,
-    /// Keep small vectors and matrices as tensors
+    /// Do not split small vectors and matrices into scalars
     #[arg(long)]
     pub no_split: bool,
 }
@@ -294,7 +294,7 @@ pub struct Eval {
     pub wrt: Option<String>,
     #[command(flatten)]
     pub switches: SwitchArgs,
-    /// Add a column with what the program prints for each row
+    /// Add a column with the printed output of each row
     #[arg(long)]
     pub output: bool,
     /// Write the results to a file instead of standard output

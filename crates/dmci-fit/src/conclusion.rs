@@ -122,7 +122,7 @@ impl Fit {
         }
         let poor = self.score.r2.is_some_and(|r2| r2 < POOR) || self.chi_square.is_some_and(|c| c.verdict().is_some());
         if poor && self.diagnosis.is_none() {
-            return Some("‹diagnose› says what the residuals still know".into());
+            return Some("‹diagnose› reports what the residuals still contain".into());
         }
         let over = self.pattern(problem)?;
         let message = format!("the residuals follow a pattern over {over}, which a better model would explain");

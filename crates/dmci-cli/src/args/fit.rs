@@ -75,7 +75,7 @@ pub struct Fit {
     #[arg(long)]
     #[serde(skip)]
     pub no_chart: bool,
-    /// Print how the errors of the parameters go together
+    /// Print the correlations of the parameters
     #[arg(long)]
     #[serde(skip)]
     pub correlations: bool,
@@ -222,10 +222,10 @@ pub struct SearchArgs {
     /// Time limit of all searches together, in seconds: the best so far is the result
     #[arg(long, value_name = "SECONDS", value_parser = quantity::seconds)]
     pub time_limit: Option<f64>,
-    /// A loss that is good enough
+    /// Stop when the loss is at or below this
     #[arg(long, value_name = "LOSS", value_parser = quantity::real, allow_hyphen_values = true)]
     pub stop_at: Option<f64>,
-    /// Steps that a search goes on after --stop-at
+    /// Further steps of a search after --stop-at is reached
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub window: Option<u64>,
     /// Take the last point of a search instead of the best
@@ -258,7 +258,7 @@ pub struct SearchArgs {
     /// Errors and intervals by N fits to rows drawn with replacement
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub bootstrap: Option<u64>,
-    /// Report what the residuals still know, and whether the numbers or the structure of the program are to blame
+    /// Report patterns in the residuals, and whether the parameters or the structure of the program are to blame
     #[arg(long)]
     pub diagnose: bool,
 }
