@@ -76,7 +76,7 @@ def main():
     slow, skipped, total = [], 0, [0.0, 0.0]
     for name, source, params, names, rows in cases:
         (folder / "program.scm").write_text(source)
-        command = [args.dmci, "eval", folder / "program.scm", "--grad", "--wrt", ",".join(params), "--timeout", "60"]
+        command = [args.dmci, "eval", folder / "program.scm", "--grad", "--wrt", ",".join(params), "--time", "60"]
         for setting in params.items():
             command += ["--set", "{}={}".format(*setting)]
         write_rows(folder / "all.csv", names, rows)

@@ -79,7 +79,7 @@ def forms(text):
 
 def run(dmci, program):
     """What a program prints, and whether it ended well."""
-    done = subprocess.run([dmci, "run", "--timeout", "20", "-"], input=program, capture_output=True, text=True)
+    done = subprocess.run([dmci, "run", "--time", "20", "-"], input=program, capture_output=True, text=True)
     return done.stdout, done.returncode == 0
 
 

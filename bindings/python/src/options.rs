@@ -15,7 +15,7 @@ pub struct Options {
 #[pymethods]
 impl Options {
     #[new]
-    #[pyo3(signature = (mode, *, evaluator=None, fuel=None, heap=None, depth=None, output=None, timeout=None, seed=0,
+    #[pyo3(signature = (mode, *, evaluator=None, fuel=None, heap=None, depth=None, output=None, time=None, seed=0,
                         single=false, clamps=false))]
     #[allow(clippy::too_many_arguments, reason = "each is an option of its own")]
     fn new(
@@ -26,7 +26,7 @@ impl Options {
         heap: Option<usize>,
         depth: Option<usize>,
         output: Option<usize>,
-        timeout: Option<f64>,
+        time: Option<f64>,
         seed: u64,
         single: bool,
         clamps: bool,
@@ -42,7 +42,7 @@ impl Options {
             heap: heap.unwrap_or(usual.heap),
             depth: depth.unwrap_or(usual.depth),
             output: output.unwrap_or(usual.output),
-            time: timeout.map_or(usual.time, seconds),
+            time: time.map_or(usual.time, seconds),
         };
         let numerics = Numerics { single, clamps };
         Ok(Options { run: RunOptions { mode, limits, seed, numerics, ..RunOptions::default() } })

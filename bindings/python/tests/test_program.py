@@ -72,7 +72,7 @@ def test_errors_carry_code_place_help_and_picture():
     with pytest.raises(dmci.LimitError):
         dmci.run("(let loop () (loop))", fuel=10_000)
     with pytest.raises(dmci.LimitError):
-        dmci.run("(let loop () (loop))", timeout=0.05)
+        dmci.run("(let loop () (loop))", time=0.05)
 
 
 def test_check_gives_every_diagnostic_as_an_object():

@@ -131,7 +131,7 @@ Examples:
   dmci run model.scm --set x=1.5 --set 'rates=(0.1 0.2)' --json
   dmci run -e '(map square (iota 5))'
   echo '(display 42)' | dmci run -
-  dmci run model.scm --mode direct --fuel 10M --timeout 5
+  dmci run model.scm --mode direct --fuel 10M --time 5
   dmci run sums.calc --mode eval:examples/languages/calc.scm
 
 The value of the last form is printed as `write` prints it; an unspecified value is not printed.";
@@ -224,7 +224,7 @@ pub struct RunArgs {
     pub output_limit: Option<u64>,
     /// Time limit in seconds (for all rows together; in a fit: per evaluation of all rows)
     #[arg(long, value_name = "SECONDS", value_parser = quantity::seconds)]
-    pub timeout: Option<f64>,
+    pub time: Option<f64>,
 }
 
 const GRAD_EXAMPLES: &str = "\
@@ -423,7 +423,7 @@ pub struct CheckLimits {
     pub heap: Option<u64>,
     /// Time limit in seconds, for each program
     #[arg(long, value_name = "SECONDS", value_parser = quantity::seconds)]
-    pub timeout: Option<f64>,
+    pub time: Option<f64>,
 }
 
 const COMPILE_EXAMPLES: &str = "\

@@ -59,7 +59,11 @@ fn command() -> clap::Command {
         }
         _ => arg,
     };
-    Args::command().mut_subcommands(|command| command.mut_args(number).mut_args(shown))
+    // In a forecast, --time is the column of times.
+    let limit = |arg: clap::Arg| arg.long("timeout");
+    Args::command()
+        .mut_subcommand("forecast", |command| command.mut_arg("time", limit))
+        .mut_subcommands(|command| command.mut_args(number).mut_args(shown))
 }
 
 /// Runs a command that shows nothing until it is done.

@@ -138,7 +138,7 @@ impl Clock {
 
     fn over(&self) -> Box<Diagnostic> {
         let message = format!("all rows together took more than {} s", self.limit.as_secs_f64());
-        Diagnostic::error(ErrorCode::E0405, message).help("raise the limit with --timeout")
+        Diagnostic::error(ErrorCode::E0405, message).help("raise the limit with --time")
     }
 }
 

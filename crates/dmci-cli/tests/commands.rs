@@ -225,7 +225,7 @@ fn a_file_that_cannot_be_made_is_noticed_at_once() {
     space.write("rows.csv", "x\n1.0\n");
     let endless = "(let loop ((s x)) (if (< s 0) s (loop (* s 1.0))))";
     for command in [&["eval"][..], &["emit", "--to", "c"]] {
-        let args = [command, &["-e", endless, "--data", "rows.csv", "--out", "/proc/x", "--timeout", "100"]].concat();
+        let args = [command, &["-e", endless, "--data", "rows.csv", "--out", "/proc/x", "--time", "100"]].concat();
         let ran = dmci(&args, "", space.path());
         let expected = "error[E0901]: cannot write /proc/x: No such file or directory";
         assert!(ran.code == 1 && ran.stderr.starts_with(expected), "{} {}", ran.code, ran.stderr);
@@ -235,7 +235,7 @@ fn a_file_that_cannot_be_made_is_noticed_at_once() {
 /// The first program of each explanation causes the error that it explains.
 #[test]
 fn explanations_show_programs_that_cause_their_error() {
-    let limits = ["--fuel", "20M", "--depth", "100k", "--heap", "256M", "--timeout", "20"];
+    let limits = ["--fuel", "20M", "--depth", "100k", "--heap", "256M", "--time", "20"];
     for code in dmci::ErrorCode::ALL {
         let Some(program) = code.example() else { continue };
         for mode in ["direct", "dmci"] {

@@ -58,7 +58,7 @@ fn time_is_for_all_rows_together() {
     let space = space("eval-time");
     space.write("many.csv", format!("x\n{}", "1.5\n".repeat(40)));
     let start = Instant::now();
-    let ran = eval(&space, ENDLESS, &["--data", "many.csv", "--timeout", "0.5", "--fuel", "100G"]);
+    let ran = eval(&space, ENDLESS, &["--data", "many.csv", "--time", "0.5", "--fuel", "100G"]);
     assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
     assert_eq!(ran.code, 3, "{}", ran.stderr);
     assert!(ran.stderr.contains("error[E0405]: all rows together took more than 0.5 s"), "{}", ran.stderr);

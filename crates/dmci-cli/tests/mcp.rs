@@ -158,7 +158,7 @@ fn bad_calls_get_clear_errors_and_the_server_stays_up() {
         ("describe_data", json!({"data": "/etc/passwd"}), "may be read"),
         ("describe_data", json!({"dat": "t.csv"}), "has no argument dat"),
         ("run_program", json!({"program": "(car 1)"}), "E0"),
-        ("run_program", json!({"program": "(let loop () (loop))", "timeout": 0.2}), "E0405"),
+        ("run_program", json!({"program": "(let loop () (loop))", "time": 0.2}), "E0405"),
         ("run_program", json!({"program": "(".repeat(300_000)}), "at most 200000"),
         ("fit_program", json!({"program": "(* a x)", "data": "t.csv", "target": "z"}), "z"),
         (
@@ -189,7 +189,7 @@ fn bad_calls_get_clear_errors_and_the_server_stays_up() {
     // A call that would go on for a minute is cancelled, and others are answered meanwhile.
     let slow = client.send(
         "tools/call",
-        &json!({"name": "run_program", "arguments": {"program": "(let loop () (loop))", "timeout": 50}}),
+        &json!({"name": "run_program", "arguments": {"program": "(let loop () (loop))", "time": 50}}),
     );
     assert_eq!(client.ask("ping", &json!({}))["result"], json!({}));
     client.write(

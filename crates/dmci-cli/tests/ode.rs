@@ -25,7 +25,8 @@ fn found(ran: &Ran) -> Json {
 fn an_outbreak_becomes_its_equations_with_any_number_of_threads() {
     let space = Workspace::new("search-outbreak");
     let table = table();
-    let args = ["search", "--data", &table, "--missing", "NA,", "--ode", "healthy,ill", "--time", "day", "--group", "town"];
+    let args =
+        ["search", "--data", &table, "--missing", "NA,", "--ode", "healthy,ill", "--time", "day", "--group", "town"];
     let options = ["--ops", "+ - * /", "--evaluations", "60", "--json", "--time-limit", "600", "--size", "15"];
     let run = |threads: &str| {
         let more = ["--threads", threads, "--write", "outbreak.scm", "--report", "page.html"];
@@ -51,7 +52,8 @@ fn an_outbreak_becomes_its_equations_with_any_number_of_threads() {
 fn a_killed_search_for_equations_goes_on() {
     let space = Workspace::new("search-ode-killed");
     let table = table();
-    let args = ["search", "--data", &table, "--missing", "NA,", "--ode", "healthy,ill", "--time", "day", "--group", "town"];
+    let args =
+        ["search", "--data", &table, "--missing", "NA,", "--ode", "healthy,ill", "--time", "day", "--group", "town"];
     let options = ["--ops", "+ - *", "--evaluations", "40", "--json", "--time-limit", "600", "--size", "11"];
     let whole = found(&dmci(&[&args[..], &options, &["--threads", "1"]].concat(), "", space.path()));
     let begin = [&args[..], &options, &["--threads", "1", "--out", "run.dmci"]].concat();

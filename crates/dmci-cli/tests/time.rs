@@ -31,7 +31,7 @@ fn timed(space: &Workspace, more: &[&str]) -> (Ran, Duration) {
 #[test]
 fn the_time_of_a_run_is_for_all_rows_of_an_evaluation() {
     let space = space("time-rows");
-    let (ran, took) = timed(&space, &["--timeout", "0.4"]);
+    let (ran, took) = timed(&space, &["--time", "0.4"]);
     assert!(ran.code == 3 && ran.stderr.contains("E0405"), "{} {}", ran.code, ran.stderr);
     // One row is tried first, then all that are left: not 0.4 s for each of the 20.
     assert!(took < Duration::from_secs(5), "{took:?}");

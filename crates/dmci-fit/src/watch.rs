@@ -55,7 +55,7 @@ impl Problem {
     pub(crate) fn out_of_time(&self) -> Report {
         let limit = self.time.unwrap_or_default().as_secs_f64();
         let message = format!("all rows together took more than {limit} s");
-        Report::from(Diagnostic::error(ErrorCode::E0405, message).help("raise the limit with ‹timeout›"))
+        Report::from(Diagnostic::error(ErrorCode::E0405, message).help("raise the limit with ‹time›"))
     }
 
     /// What a fit says that needs more memory than it may take.

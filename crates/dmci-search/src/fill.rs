@@ -46,9 +46,7 @@ impl Filler {
     ) -> Vec<Candidate> {
         let seeds = self.general.seeds();
         let list: Vec<Candidate> = match (proposer, &self.general.ode) {
-            (Proposer::Library, Some(ode)) => {
-                ode.propose(&self.general.templates[0], number, parents, BATCH, stream)
-            }
+            (Proposer::Library, Some(ode)) => ode.propose(&self.general.templates[0], number, parents, BATCH, stream),
             _ => self.others(proposer, number, parents, &seeds, stream),
         };
         let fits = |c: &Candidate| {

@@ -173,9 +173,11 @@ impl Fitter {
             let decrement = steps.decrement_of(&self.jacobian, &self.residuals);
             begun.converged |= decrement <= DECREMENT * squares.max(rows.floor);
         }
-        Some(self.descend(begun, linear, rows.floor, iterations, &mut |fitter, values| {
-            fitter.evaluate(model, rows, values)
-        }))
+        Some(
+            self.descend(begun, linear, rows.floor, iterations, &mut |fitter, values| {
+                fitter.evaluate(model, rows, values)
+            }),
+        )
     }
 
     /// Fits residuals that somebody else evaluates: it leaves them and their Jacobian with the fitter, and gives the sum

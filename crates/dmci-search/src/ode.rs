@@ -81,7 +81,11 @@ pub fn as_objective(problem: &SearchProblem) -> Result<SearchProblem, Report> {
         (fit.sigma.is_some(), "sigma", "leave it out"),
         (fit.trials.is_some(), "trials", "leave it out"),
         (fit.holdout.is_some(), "holdout", "blocks of time validate: set their number with ‹folds›"),
-        (!problem.search.seeds.is_empty(), "seeds", "write the integrator and its holes into them, and leave ‹ode› out"),
+        (
+            !problem.search.seeds.is_empty(),
+            "seeds",
+            "write the integrator and its holes into them, and leave ‹ode› out",
+        ),
     ];
     if let Some((_, name, help)) = refused.iter().find(|(is, _, _)| *is) {
         return Err(refusal(format!("{name} does not go with ‹ode›"), help));
@@ -190,7 +194,8 @@ impl Ode {
         if self.group.is_none() {
             return starts.to_vec();
         }
-        let first = |r: usize, i: usize| self.series[r].states[i].iter().copied().find(|y| y.is_finite()).unwrap_or(0.0);
+        let first =
+            |r: usize, i: usize| self.series[r].states[i].iter().copied().find(|y| y.is_finite()).unwrap_or(0.0);
         let median = |i: usize| {
             let mut list: Vec<f64> = (0..self.series.len()).map(|r| starts[r * d + i] - first(r, i)).collect();
             list.sort_by(f64::total_cmp);

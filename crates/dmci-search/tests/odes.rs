@@ -143,7 +143,8 @@ fn noise_gaps_and_several_runs_leave_predators_and_prey() {
             csv += &format!("{farm},{t},{},{foxes}\n", noisy[0]);
         }
     }
-    let problem = "[fit]\ngroup = 'farm'\n[search]\node = ['hares', 'foxes']\ntime = 't'\noperations = '+ - *'\nsize = 15";
+    let problem =
+        "[fit]\ngroup = 'farm'\n[search]\node = ['hares', 'foxes']\ntime = 't'\noperations = '+ - *'\nsize = 15";
     let workshop = workshop(problem, &csv);
     let (_, found) = run(&workshop, 120);
     assert_eq!(found.finding, Finding::Found, "{}", found.text);

@@ -134,7 +134,8 @@ mod tests {
             let mut draw = || dmci_value::num::random_real(&mut state) - 0.5;
             let factor: Vec<f64> = (0..n * n).map(|_| draw()).collect();
             // The last third has equal eigenvalues, and there is one that is nearly 0.
-            let mut matrix: Vec<f64> = (0..n * n).map(|k| dot(&factor[k / n * n..][..n], &factor[k % n * n..][..n])).collect();
+            let mut matrix: Vec<f64> =
+                (0..n * n).map(|k| dot(&factor[k / n * n..][..n], &factor[k % n * n..][..n])).collect();
             for k in 2 * n / 3..n {
                 (0..n).for_each(|j| (matrix[k * n + j], matrix[j * n + k]) = (0.0, 0.0));
                 matrix[k * n + k] = 2.0;

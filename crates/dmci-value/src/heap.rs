@@ -497,7 +497,7 @@ impl Heap {
             Some(Why::Time) => {
                 let limit = self.alarm.limit().as_secs_f64();
                 Diagnostic::error(ErrorCode::E0405, format!("the program ran for more than {limit} s"))
-                    .help("raise the limit with ‹timeout›")
+                    .help("raise the limit with ‹time›")
             }
             Some(Why::Cancelled) | None => Diagnostic::error(ErrorCode::E0409, "the run was cancelled"),
         }

@@ -18,7 +18,7 @@ class Options:
         heap: Optional[int] = None,
         depth: Optional[int] = None,
         output: Optional[int] = None,
-        timeout: Optional[float] = None,
+        time: Optional[float] = None,
         seed: int = 0,
         single: bool = False,
         clamps: bool = False,

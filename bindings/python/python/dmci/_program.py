@@ -336,7 +336,7 @@ class Interpreter:
         return (Interpreter, ())
 
 
-SETTINGS = ("fuel", "heap", "depth", "output", "timeout", "seed", "single", "clamps")
+SETTINGS = ("fuel", "heap", "depth", "output", "time", "seed", "single", "clamps")
 
 
 def split_settings(
@@ -365,7 +365,7 @@ def run(program: ProgramLike, mode: str = "dmci", *, names: Optional[Mapping[str
     8.0
 
     ``names`` is for names that are no Python identifiers, or are called like an option. Options are ``fuel``,
-    ``heap``, ``depth``, ``output`` and ``timeout`` (limits), ``seed``, ``single`` (precision) and ``clamps``.
+    ``heap``, ``depth``, ``output`` and ``time`` (limits), ``seed``, ``single`` (precision) and ``clamps``.
     """
     return default_interpreter().run(program, mode=mode, names=names, **more).value
 

@@ -142,7 +142,7 @@ class Evaluator:
         return None
 
     def _fit(self, program: Program, holdout: Any, restarts: int, began: float) -> Fit:
-        model = Model(program, target=self.target, fuel=self.fuel, timeout=self.seconds, seed=self.seed)
+        model = Model(program, target=self.target, fuel=self.fuel, time=self.seconds, seed=self.seed)
         # All fits of a candidate share its time.
         left = max(0.05 * self.seconds, self.seconds - (time.monotonic() - began))
         handle = model.start_fit(

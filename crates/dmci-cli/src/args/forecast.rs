@@ -63,8 +63,9 @@ pub struct Forecast {
 #[derive(ClapArgs, Debug, Serialize)]
 pub struct ForecastArgs {
     /// Column of times
-    #[arg(long, value_name = "COLUMN")]
-    pub time: String,
+    #[arg(long = "time", value_name = "COLUMN")]
+    #[serde(rename = "time")]
+    pub time_column: String,
     /// Where forecasts start: FROM:TO:STEP of the times, or COLUMN:FROM:TO:STEP
     #[arg(long, value_name = "WHERE", allow_hyphen_values = true)]
     pub origins: String,

@@ -53,7 +53,7 @@ const TOOLS: &[Tool] = &[
     (
         "run_program",
         "Run a program: its value and what it prints",
-        &[PROGRAM, ("set?", "object", "Values for names"), ("timeout?", "number", "Time limit in seconds, at most 60")],
+        &[PROGRAM, ("set?", "object", "Values for names"), ("time?", "number", "Time limit in seconds, at most 60")],
     ),
     (
         "fit_program",
@@ -383,11 +383,7 @@ impl Server {
             ..usual
         };
         let workshop = request.workshop(&self.table(given, &[])?)?;
-        let settings = Settings {
-            seed: request.seed,
-            exact_at: workshop.data.exact,
-            ..Settings::default()
-        };
+        let settings = Settings { seed: request.seed, exact_at: workshop.data.exact, ..Settings::default() };
         let inputs = workshop.data.inputs.clone();
         let seconds = given.number("seconds", 60.0, 3600.0);
         let number = self.sessions.start(workshop, settings, Duration::from_secs_f64(seconds))?;
@@ -412,7 +408,7 @@ fn run(given: &Given<'_>, cancel: &Cancel) -> Outcome {
     if let Some(set) = given.0.get("set") {
         settings.insert("set".into(), set.clone());
     }
-    settings.insert("timeout".into(), json!(given.number("timeout", 10.0, 60.0)));
+    settings.insert("time".into(), json!(given.number("time", 10.0, 60.0)));
     let mut options = RunSettings::from_map(settings)?.options(None)?;
     options.cancel = cancel.clone();
     let outcome = Interpreter::shared().run(&given.program()?, &options)?;

@@ -16,14 +16,14 @@ pub struct Attack {
     /// The limit of time in seconds, and the option that it is given by.
     pub seconds: f64,
     pub limit: &'static str,
-    /// How many times the limit it may take: in a fit, --timeout is for each of its evaluations.
+    /// How many times the limit it may take: in a fit, --time is for each of its evaluations.
     pub times: f64,
     /// Whether it is tried in every test run.
     pub quick: bool,
 }
 
 const fn attack(name: &'static str, command: &'static str, program: &'static str, heap: u64, seconds: f64) -> Attack {
-    Attack { name, command, program, input: "", heap, seconds, limit: "--timeout", times: 1.0, quick: false }
+    Attack { name, command, program, input: "", heap, seconds, limit: "--time", times: 1.0, quick: false }
 }
 
 /// An attack that is over soon if the limits hold.

@@ -41,7 +41,7 @@ pub struct RunSettings {
     /// Limit of printed output, in bytes
     pub output_limit: u64,
     /// Time limit in seconds (in a fit: per evaluation of all rows)
-    pub timeout: f64,
+    pub time: f64,
 }
 
 impl Default for RunSettings {
@@ -60,7 +60,7 @@ impl Default for RunSettings {
             heap: limits.heap as u64,
             depth: limits.depth as u64,
             output_limit: limits.output as u64,
-            timeout: limits.time.as_secs_f64(),
+            time: limits.time.as_secs_f64(),
         }
     }
 }
@@ -88,7 +88,7 @@ impl RunSettings {
         at_least("heap", LEAST_HEAP, Some(self.heap), "67108864")?;
         at_least("depth", 1, Some(self.depth), "10000")?;
         at_least("output_limit", 1, Some(self.output_limit), "65536")?;
-        above_zero("timeout", Some(self.timeout), "10")
+        above_zero("time", Some(self.time), "10")
     }
 
     /// The file of the evaluator that the mode names, if it names one: somebody else reads it.
@@ -109,7 +109,7 @@ impl RunSettings {
             heap: size(self.heap),
             depth: size(self.depth),
             output: size(self.output_limit),
-            time: Duration::try_from_secs_f64(self.timeout).unwrap_or(Duration::MAX),
+            time: Duration::try_from_secs_f64(self.time).unwrap_or(Duration::MAX),
         };
         Ok(RunOptions {
             mode,

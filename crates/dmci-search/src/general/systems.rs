@@ -2,10 +2,10 @@
 
 use super::{EPOCHS, FEW_EPOCHS, Fitted, General, Losses, not_determined, not_finite};
 use crate::candidate::Candidate;
-use crate::ode::{self, Ode};
 use crate::funnel::Rejection;
 use crate::least_squares::Fitter;
 use crate::ode::flow::System;
+use crate::ode::{self, Ode};
 use dmci::Report;
 use dmci_fit::search::Need;
 use dmci_fit::{LeanFit, LeanOptions, Problem};
@@ -126,7 +126,12 @@ impl General {
 
     /// The squares of what states are off in some rows, summed over short stretches of time: neighbours are alike, so a
     /// stretch is what tests count.
-    pub(super) fn state_losses(&self, whole: &Problem, raw: &[f64], wanted: &dyn Fn(usize) -> bool) -> Result<Losses, Report> {
+    pub(super) fn state_losses(
+        &self,
+        whole: &Problem,
+        raw: &[f64],
+        wanted: &dyn Fn(usize) -> bool,
+    ) -> Result<Losses, Report> {
         let found = whole.evaluate(&[raw.to_vec()], Need::Jacobian)?;
         let (Some(found), Some(series)) = (found.first(), whole.series()) else { return Ok(Losses::none()) };
         let width = self.ode.as_ref().map_or(1, |ode| ode.states.len());
@@ -137,8 +142,12 @@ impl General {
         let mut cells = found.residuals.chunks_exact(width);
         for rows in &series.rows {
             let of_row = |cells: &[f64]| 2.0 * cells.iter().map(|r| r * r).sum::<f64>();
-            let squares: Vec<(usize, f64)> =
-                rows.iter().zip(cells.by_ref()).filter(|(row, _)| wanted(**row)).map(|(row, c)| (*row, of_row(c))).collect();
+            let squares: Vec<(usize, f64)> = rows
+                .iter()
+                .zip(cells.by_ref())
+                .filter(|(row, _)| wanted(**row))
+                .map(|(row, c)| (*row, of_row(c)))
+                .collect();
             losses.count += width * squares.len();
             let stretch = squares.len().div_ceil(ode::STRETCHES).max(1);
             losses.list.extend(squares.chunks(stretch).map(|part| part.iter().map(|(_, s)| s).sum::<f64>()));

@@ -11,8 +11,31 @@ use std::fmt::Write;
 
 /// Names that the program uses, which a column must not have.
 const OWN: [&str; 25] = [
-    "step", "advance", "steps", "off", "first", "loop", "found", "predicted", "receive", "h", "n", "i", "find", "seen",
-    "state", "scale", "column", "cons", "list", "reverse", "ref", "vlen", "nan?", "result", "hole",
+    "step",
+    "advance",
+    "steps",
+    "off",
+    "first",
+    "loop",
+    "found",
+    "predicted",
+    "receive",
+    "h",
+    "n",
+    "i",
+    "find",
+    "seen",
+    "state",
+    "scale",
+    "column",
+    "cons",
+    "list",
+    "reverse",
+    "ref",
+    "vlen",
+    "nan?",
+    "result",
+    "hole",
 ];
 
 /// Whether a text is a name that may stand in a program as it is.

@@ -35,9 +35,7 @@ pub fn terms(variables: usize, operations: &Operations) -> Vec<Expr> {
             list.extend(level.iter().map(|(e, _)| e.clone()));
             level = level
                 .iter()
-                .flat_map(|(e, last)| {
-                    (*last..variables).map(move |v| (Expr::apply(Operation::Mul, &[e, &leaf(v)]), v))
-                })
+                .flat_map(|(e, last)| (*last..variables).map(move |v| (Expr::apply(Operation::Mul, &[e, &leaf(v)]), v)))
                 .collect();
         }
     } else {
@@ -139,8 +137,7 @@ impl Weak {
             }
         }
         // What leaves its domain somewhere, or grows without bounds, is no term.
-        let usable: Vec<bool> =
-            columns.iter().map(|c| c.iter().all(|x| x.is_finite() && x.abs() < 1e100)).collect();
+        let usable: Vec<bool> = columns.iter().map(|c| c.iter().all(|x| x.is_finite() && x.abs() < 1e100)).collect();
         let mut keep = usable.iter();
         terms.retain(|_| *keep.next().unwrap_or(&false));
         let mut keep = usable.iter();
