@@ -89,6 +89,8 @@ fn every_setting() -> FitRequest {
             out: some("fit.json"),
             plot: some("fit.svg"),
             x: some("t"),
+            log: some("xy"),
+            residuals: some("residuals.svg"),
             write: some("new.scm"),
             trace: some("trace.csv"),
             checkpoint: some("state"),
