@@ -275,11 +275,11 @@ mod tests {
         assert_eq!(stage(&SEIR.replace("(* gamma I)", "(* gama I)")), Stage::Names);
         assert_eq!(stage(&SEIR.replace("(log v)", "(log (- v))")), Stage::Runs);
         assert_eq!(stage(&SEIR.replace("(+ L nll)", "1.0")), Stage::Derivative);
-        assert_eq!(stage(&SEIR.replace("(log v)", "(log (- 1e-5 s2))")), Stage::Draws);
-        assert_eq!(
-            stage(&SEIR.replace("ypred\n               (+ L", "(/ ypred 0.0)\n               (+ L")),
-            Stage::Forecast
-        );
+        // Finite at the start of s2, and nowhere around it.
+        let pinned = SEIR.replace("(log v)", "(log (- 1e-14 (square (- s2 4e-6))))");
+        assert_eq!(stage(&pinned), Stage::Draws);
+        let unseen = SEIR.replace("ypred\n               (+ L", "(/ (zeros 11) 0.0)\n               (+ L");
+        assert_eq!(stage(&unseen), Stage::Forecast);
     }
 
     #[test]
