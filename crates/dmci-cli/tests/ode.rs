@@ -27,7 +27,7 @@ fn an_outbreak_becomes_its_equations_with_any_number_of_threads() {
     let table = table();
     let args =
         ["search", "--data", &table, "--missing", "NA,", "--ode", "healthy,ill", "--time", "day", "--group", "town"];
-    let options = ["--ops", "+ - * /", "--evaluations", "60", "--json", "--time-limit", "600", "--size", "15"];
+    let options = ["--ops", "+ - *", "--evaluations", "40", "--json", "--time-limit", "600", "--size", "11"];
     let run = |threads: &str| {
         let more = ["--threads", threads, "--write", "outbreak.scm", "--report", "page.html"];
         found(&dmci(&[&args[..], &options, &more].concat(), "", space.path()))

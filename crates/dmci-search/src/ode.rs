@@ -65,8 +65,9 @@ const MOST_STEPS: f64 = 200.0;
 /// Fewest rows of a run.
 const FEWEST: usize = 8;
 
-/// An error below this share of a deviation, as a square, counts as none: integrators differ by more.
-pub const FLOOR: f64 = 1e-10;
+/// An error below 1e-4 of a deviation counts as none, here as a square: integrators, with their usual tolerances, differ
+/// by as much.
+pub const FLOOR: f64 = 1e-8;
 
 /// Stretches of time in which errors of a run, or of a block of it, are summed.
 pub const STRETCHES: usize = 12;

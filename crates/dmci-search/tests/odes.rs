@@ -75,7 +75,7 @@ fn a_logistic_table_becomes_its_equation_and_sealed_rows_confirm_it() {
     assert_eq!((workshop.data.open.len(), workshop.data.sealed.len()), (60, 20));
     let (search, found) = run(&workshop, 60);
     assert_eq!(found.finding, Finding::Found, "{}", found.text);
-    assert!(found.best.sealed.is_some_and(|s| s < 1e-9), "{}", found.text);
+    assert!(found.best.sealed.is_some_and(|s| s < 1e-7), "{}", found.text);
     let formula = workshop.formula(&found.best.entry.candidate, &found.best.entry.score.values);
     assert!(formula.starts_with("dn/dt: ") && formula.contains("n.start = 0.3"), "{formula}");
     assert!(found.best.entry.score.nodes <= 9, "{formula}");

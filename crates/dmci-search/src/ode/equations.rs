@@ -28,7 +28,7 @@ const BLOCKS: usize = 5;
 const STAGES: [u64; 7] = [0, 1_500, 3_000, 4_000, 5_000, 5_000, 5_000];
 
 /// A mean square of slopes that leaves nothing to explain, beside their variance.
-const EXACT: f64 = 1e-11;
+const EXACT: f64 = 1e-9;
 
 type Fronts = BTreeMap<(usize, usize), Arc<Vec<Candidate>>>;
 

@@ -1,13 +1,13 @@
 //! A sparse library in weak form (Messenger and Bortz 2021): an equation is multiplied by test functions that vanish at
-//! the ends of windows and integrated by parts, so that no noisy series is differentiated. Terms are then chosen one by
-//! one, and dropped where they matter least.
+//! the ends of windows and integrated by parts, so that no noisy series is differentiated. Small sets of terms are then tried all,
+//! larger ones grow from the best.
 
 use super::Run;
 use crate::candidate::Candidate;
 use crate::expr::{Expr, Node};
 use crate::lower::{Lowered, Space};
 use crate::operation::{Operation, Operations};
-use dmci_stats::linear::{Factored, dot};
+use dmci_stats::linear::{Factored, dot, length};
 
 /// Windows over a run, for each of their lengths.
 const WINDOWS: usize = 40;
@@ -20,6 +20,16 @@ const FEWEST: usize = 7;
 
 /// Terms of a sum at most.
 const LONGEST: usize = 8;
+
+/// Sets of terms of each size that larger ones grow from, and those that become sums.
+const HELD: usize = 24;
+const GIVEN: usize = 3;
+
+/// Terms of which all sets of three are tried.
+const MOST_TRIPLES: usize = 120;
+
+/// What is left of a column beside others, as a square, below which it depends on them.
+const LEAST_PIVOT: f64 = 1e-11;
 
 /// The highest degree of a product of variables.
 const DEGREE: usize = 3;
@@ -145,106 +155,57 @@ impl Weak {
         Weak { terms, columns, rights }
     }
 
-    /// The least-squares coefficients of some terms for the derivative of a state, and what they leave.
-    fn solve(&self, state: usize, which: &[usize]) -> (Vec<f64>, f64) {
+    /// The least-squares coefficients of some terms for the derivative of a state.
+    fn solve(&self, state: usize, which: &[usize]) -> Vec<f64> {
         let right = &self.rights[state];
         let matrix: Vec<f64> = (0..right.len()).flat_map(|k| which.iter().map(move |&j| self.columns[j][k])).collect();
-        let solution = Factored::new(&matrix, right, which.len(), &mut Vec::new()).solve(&vec![0.0; which.len()]);
-        let found = solution.x.to_vec();
-        let off = |k: usize| right[k] - which.iter().zip(&found).map(|(&j, c)| c * self.columns[j][k]).sum::<f64>();
-        let left = (0..right.len()).map(|k| off(k) * off(k)).sum();
-        (found, left)
+        let factored = Factored::new(&matrix, right, which.len(), &mut Vec::new());
+        factored.solve(&vec![0.0; which.len()]).x.to_vec()
     }
 
-    /// Sparse sums for the derivative of a state: the best that were found with one term, with two, and so on.
+    /// Sparse sums for the derivative of a state: the best that were found with one term, with two, and so on. Up to
+    /// three terms, all sets are tried; larger ones grow from the best.
     pub fn sums(&self, state: usize, operations: &Operations) -> Vec<Candidate> {
         let rows = self.rights[state].len();
+        let count = self.terms.len();
         if rows == 0 || !operations.allows(Operation::Mul) || !operations.allows(Operation::Add) {
             return Vec::new();
         }
-        let longest = LONGEST.min(self.terms.len()).min(rows);
-        let mut best: Vec<Option<(f64, Vec<usize>, Vec<f64>)>> = vec![None; longest + 1];
-        let mut note = |chosen: &[usize], found: Vec<f64>, left: f64| {
-            let place = &mut best[chosen.len()];
-            if place.as_ref().is_none_or(|(least, ..)| left < *least) {
-                *place = Some((left, chosen.to_vec(), found));
-            }
-        };
-        // Forwards, one term after the other, from each of the best first terms.
-        let mut firsts: Vec<(f64, usize)> = (0..self.terms.len()).map(|j| (self.solve(state, &[j]).1, j)).collect();
-        firsts.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        for (_, first) in firsts.iter().take(3) {
-            let mut chosen = vec![*first];
-            let (found, left) = self.solve(state, &chosen);
-            note(&chosen, found, left);
-            while chosen.len() < longest {
-                let Some(next) = self.next(state, &chosen) else { break };
-                chosen.push(next);
-                let (found, left) = self.solve(state, &chosen);
-                note(&chosen, found, left);
-            }
-            // Backwards: the term that matters least goes.
-            while chosen.len() > 1 {
-                let without = |i: usize| -> Vec<usize> {
-                    chosen.iter().enumerate().filter(|(k, _)| *k != i).map(|(_, j)| *j).collect()
-                };
-                let all = (0..chosen.len()).map(|i| (self.solve(state, &without(i)).1, i));
-                let Some((_, out)) = all.min_by(|a, b| a.0.total_cmp(&b.0)) else { break };
-                chosen = without(out);
-                let (found, left) = self.solve(state, &chosen);
-                note(&chosen, found, left);
-            }
-        }
-        // Sequential thresholds: from all terms of low degree.
-        let small: Vec<usize> = (0..self.terms.len()).filter(|&j| self.terms[j].complexity() <= 3).collect();
-        if small.len() < rows {
-            let mut chosen = small;
-            while chosen.len() > 1 {
-                let (found, _) = self.solve(state, &chosen);
-                let size = |k: usize| found[k].abs() * dmci_stats::linear::length(&self.columns[chosen[k]]);
-                let Some(out) = (0..chosen.len()).min_by(|a, b| size(*a).total_cmp(&size(*b))) else { break };
-                chosen.remove(out);
-                if chosen.len() <= longest {
-                    let (found, left) = self.solve(state, &chosen);
-                    note(&chosen, found, left);
+        let gram = Gram::new(&self.columns, &self.rights[state]);
+        let (mut list, mut held): (Vec<Candidate>, Vec<Vec<usize>>) = (Vec::new(), vec![Vec::new()]);
+        for size in 1..=LONGEST.min(count).min(rows) {
+            let mut best: Vec<(f64, Vec<usize>)> = Vec::new();
+            let mut note = |chosen: &[usize]| {
+                let left = gram.left(chosen);
+                let worst = if best.len() < HELD { f64::INFINITY } else { best[best.len() - 1].0 };
+                if left < worst && best.iter().all(|(_, other)| other != chosen) {
+                    let at = best.partition_point(|(other, _)| *other <= left);
+                    best.insert(at, (left, chosen.to_vec()));
+                    best.truncate(HELD);
+                }
+            };
+            match size {
+                2 => (0..count).for_each(|i| (0..i).for_each(|j| note(&[j, i]))),
+                3 if count <= MOST_TRIPLES => {
+                    (0..count).for_each(|i| (0..i).for_each(|j| (0..j).for_each(|k| note(&[k, j, i]))));
+                }
+                _ => {
+                    for set in &held {
+                        for next in (0..count).filter(|next| !set.contains(next)) {
+                            let mut chosen = set.clone();
+                            chosen.push(next);
+                            chosen.sort_unstable();
+                            note(&chosen);
+                        }
+                    }
                 }
             }
-        }
-        best.into_iter().flatten().map(|(_, chosen, found)| self.sum(&chosen, &found, operations)).collect()
-    }
-
-    /// The term that explains most of what is left besides some others.
-    fn next(&self, state: usize, chosen: &[usize]) -> Option<usize> {
-        let basis = self.basis(chosen);
-        let mut left = self.rights[state].clone();
-        project(&mut left, &basis);
-        let gain = |j: usize| {
-            let mut column = self.columns[j].clone();
-            let whole = dot(&column, &column);
-            project(&mut column, &basis);
-            let own = dot(&column, &column);
-            // What depends on the others explains nothing.
-            if own <= 1e-10 * whole { 0.0 } else { dot(&column, &left) * dot(&column, &left) / own }
-        };
-        let free = (0..self.terms.len()).filter(|j| !chosen.contains(j));
-        let best = free.map(|j| (gain(j), j)).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
-        (best.0 > 0.0).then_some(best.1)
-    }
-
-    /// Orthonormal columns that span some terms.
-    fn basis(&self, chosen: &[usize]) -> Vec<Vec<f64>> {
-        let mut basis: Vec<Vec<f64>> = Vec::new();
-        for &j in chosen {
-            let mut column = self.columns[j].clone();
-            project(&mut column, &basis);
-            project(&mut column, &basis);
-            let length = dmci_stats::linear::length(&column);
-            if length > 0.0 {
-                column.iter_mut().for_each(|x| *x /= length);
-                basis.push(column);
+            for (_, chosen) in best.iter().take(GIVEN) {
+                list.push(self.sum(chosen, &self.solve(state, chosen), operations));
             }
+            held = best.into_iter().map(|(_, chosen)| chosen).collect();
         }
-        basis
+        list
     }
 
     fn sum(&self, chosen: &[usize], values: &[f64], operations: &Operations) -> Candidate {
@@ -265,10 +226,48 @@ impl Weak {
     }
 }
 
-/// Takes away what orthonormal columns explain.
-fn project(column: &mut [f64], basis: &[Vec<f64>]) {
-    for other in basis {
-        let share = dot(column, other);
-        column.iter_mut().zip(other).for_each(|(x, y)| *x -= share * y);
+/// Products of columns in units in which all of them, and what they explain, have length 1.
+struct Gram {
+    count: usize,
+    products: Vec<f64>,
+    with_right: Vec<f64>,
+}
+
+impl Gram {
+    fn new(columns: &[Vec<f64>], right: &[f64]) -> Gram {
+        let count = columns.len();
+        let unit = |c: &[f64]| 1.0 / length(c).max(f64::MIN_POSITIVE);
+        let units: Vec<f64> = columns.iter().map(|c| unit(c)).collect();
+        let own = unit(right);
+        let product = |i: usize| units[i / count] * units[i % count] * dot(&columns[i / count], &columns[i % count]);
+        Gram {
+            count,
+            products: (0..count * count).map(product).collect(),
+            with_right: columns.iter().zip(&units).map(|(c, u)| u * own * dot(c, right)).collect(),
+        }
+    }
+
+    /// What some columns leave of the right-hand side, as a square; 1 if they depend on each other.
+    fn left(&self, chosen: &[usize]) -> f64 {
+        let mut factor = [0.0; LONGEST * LONGEST];
+        let mut left = 1.0;
+        let mut z = [0.0; LONGEST];
+        for (i, &a) in chosen.iter().enumerate() {
+            for (j, &b) in chosen[..=i].iter().enumerate() {
+                let known: f64 = (0..j).map(|k| factor[i * LONGEST + k] * factor[j * LONGEST + k]).sum();
+                let rest = self.products[a * self.count + b] - known;
+                if i != j {
+                    factor[i * LONGEST + j] = rest / factor[j * LONGEST + j];
+                } else if rest > LEAST_PIVOT {
+                    factor[i * LONGEST + i] = dmci_ops::real::sqrt(rest);
+                } else {
+                    return 1.0;
+                }
+            }
+            let known: f64 = (0..i).map(|k| factor[i * LONGEST + k] * z[k]).sum();
+            z[i] = (self.with_right[a] - known) / factor[i * LONGEST + i];
+            left -= z[i] * z[i];
+        }
+        left.max(0.0)
     }
 }
