@@ -3,6 +3,8 @@
 pub mod curves;
 pub mod data;
 pub mod life;
+pub mod pooled;
+pub mod recovered;
 mod show;
 pub mod tail;
 
@@ -10,6 +12,7 @@ use crate::{Host, Settings};
 use data::{CELLS, FADE};
 use dmci::Report;
 use life::Life;
+use recovered::Recovered;
 use serde::{Deserialize, Serialize};
 use tail::{Recovery, Tail};
 
@@ -32,6 +35,9 @@ pub struct L {
     pub tails: Vec<Tail>,
     /// Synthetic cells.
     pub recovery: Vec<Recovery>,
+    /// Searches on synthetic cells.
+    #[serde(default)]
+    pub recovered: Vec<Recovered>,
     /// Mean health and its quantiles of 10 and 90% on both grids.
     pub bands: Vec<(String, Vec<[f64; 3]>)>,
     /// The honest task.
@@ -61,6 +67,7 @@ impl L {
             cells: cells.len(),
             tails,
             recovery: tail::recovery(settings)?,
+            recovered: recovered::run(settings.quick)?,
             bands: grids.iter().map(|(name, curves)| (name.to_string(), tail::band(curves))).collect(),
             life: life::run(&cells, settings.quick)?,
         })

@@ -2,6 +2,7 @@
 //! training cells, and structures are chosen by leaving out training cells.
 
 use super::data::Cell;
+use super::pooled::{Known, Pools};
 use crate::numbers::{Real, mean, median};
 use crate::searches::{Objective, lbfgs, options};
 use dmci::{Batch, Column, Mode, Model, Program, Report, Want};
@@ -53,6 +54,14 @@ const BASELINES: [&str; 7] = [
     "median life",
     "time-scaled mean curve",
 ];
+
+/// The reference structure that training cells choose, with priors.
+pub const REFERENCE: &str = "chosen structure with priors";
+
+/// A reference structure with priors, for tables.
+pub fn with_priors(structure: &str) -> String {
+    format!("{structure} with priors")
+}
 
 /// Quantiles of the probabilistic scores.
 const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
@@ -278,11 +287,39 @@ fn spread(ratios: &[f64], left: f64, at: f64) -> [f64; 5] {
     QUANTILES.map(|q| at + left * quantile(ratios, q))
 }
 
-fn run_split(cells: &[Cell], training: &[Seen], test: &[Seen]) -> Result<Split, Report> {
+/// Lives by the reference structures with priors from training cells, and by the one among them that forecasts training
+/// cells best, each with priors from the other half of these.
+fn by_references(pools: &Pools, training: &[Seen], test: &[Seen]) -> Result<Vec<(String, Vec<f64>)>, Report> {
+    let known = |list: &[Seen]| -> Vec<Known> {
+        list.iter().map(|s| Known { cell: s.cell, until: s.at, end: s.end }).collect()
+    };
+    let numbers = |list: &[Seen]| -> Vec<usize> { list.iter().map(|s| s.cell).collect() };
+    let (first, second) = training.split_at(training.len() / 2);
+    let (mut lives, mut best) = (Vec::new(), (f64::INFINITY, 0));
+    for (number, name) in pools.names().enumerate() {
+        let mut errors = Vec::new();
+        for (half, other) in [(first, second), (second, first)] {
+            let found = pools.lives(number, &numbers(other), &known(half))?;
+            errors.extend(found.iter().zip(half).map(|(life, s)| (life - s.life).abs()));
+        }
+        let error = median(errors);
+        if error < best.0 {
+            best = (error, number);
+        }
+        lives.push((with_priors(name), pools.lives(number, &numbers(training), &known(test))?));
+    }
+    if let Some((_, chosen)) = lives.get(best.1).cloned() {
+        lives.push((REFERENCE.into(), chosen));
+    }
+    Ok(lives)
+}
+
+fn run_split(cells: &[Cell], pools: &Pools, training: &[Seen], test: &[Seen]) -> Result<Split, Report> {
     let mut lives: Vec<(String, Vec<f64>)> = Vec::new();
     for name in BASELINES {
         lives.push((name.into(), test.iter().map(|c| baseline(name, training, c, cells)).collect()));
     }
+    lives.extend(by_references(pools, training, test)?);
     let (chosen, mut ratios) = choose(training)?;
     let ours = pooled(training, test, STRUCTURES[chosen].1)?;
     ratios.sort_by(f64::total_cmp);
@@ -301,10 +338,11 @@ fn score(
     name: &str,
     level: f64,
     cells: &[Cell],
+    pools: &Pools,
     splits: &[(Vec<Seen>, Vec<Seen>)],
 ) -> Result<(Vec<Scores>, Vec<Split>), Report> {
     let done: Vec<Split> =
-        splits.par_iter().map(|(training, test)| run_split(cells, training, test)).collect::<Result<_, _>>()?;
+        splits.par_iter().map(|(training, test)| run_split(cells, pools, training, test)).collect::<Result<_, _>>()?;
     let mut list = Vec::new();
     let methods: Vec<String> = done.first().map(|s| s.lives.iter().map(|l| l.0.clone()).collect()).unwrap_or_default();
     for method in methods {
@@ -349,11 +387,12 @@ fn halves(all: &[Seen], seed: u64) -> (Vec<Seen>, Vec<Seen>) {
 /// Runs the task.
 pub fn run(cells: &[Cell], quick: bool) -> Result<Life, Report> {
     let mut life = Life { cells: cells.iter().filter(|c| c.life.is_some()).count(), ..Life::default() };
+    let pools = if quick { Pools::default() } else { Pools::new(cells)? };
     let count = if quick { 2 } else { SPLITS };
     for level in LEVELS {
         let all = seen(cells, level);
         let splits: Vec<_> = (0..count).map(|seed| halves(&all, seed)).collect();
-        let (scores, done) = score("random halves", level, cells, &splits)?;
+        let (scores, done) = score("random halves", level, cells, &pools, &splits)?;
         life.scores.extend(scores);
         if level == LEVEL {
             let times = |number: usize| done.iter().filter(|s| s.chosen == number).count();
@@ -370,7 +409,7 @@ pub fn run(cells: &[Cell], quick: bool) -> Result<Life, Report> {
             let (test, training): (Vec<Seen>, Vec<Seen>) =
                 all.iter().cloned().partition(|s| cells[s.cell].batch == batch);
             let name = format!("without batch {}", batch.trim_start_matches('b'));
-            life.scores.extend(score(&name, level, cells, &[(training, test)])?.0);
+            life.scores.extend(score(&name, level, cells, &pools, &[(training, test)])?.0);
         }
     }
     Ok(life)

@@ -58,7 +58,7 @@ fn held_out(split: usize) -> Vec<usize> {
 }
 
 /// The root mean square error over cells and places.
-fn error(forecasts: &[Vec<f64>], truth: &[Vec<f64>], split: usize) -> f64 {
+pub fn error(forecasts: &[Vec<f64>], truth: &[Vec<f64>], split: usize) -> f64 {
     let places = held_out(split);
     let all = forecasts.iter().zip(truth);
     sqrt(mean(all.flat_map(|(f, t)| places.iter().map(|&k| (f[k] - t[k]) * (f[k] - t[k])).collect::<Vec<_>>())))
@@ -148,7 +148,7 @@ pub fn run(settings: &Settings, grid: &str, cells: &[Vec<f64>]) -> Result<Vec<Ta
 }
 
 /// Cells of the two-reservoir family, each with its own parameters and noise.
-fn synthetic(seed: u64) -> Vec<Vec<f64>> {
+pub fn synthetic(seed: u64) -> Vec<Vec<f64>> {
     let mut stream = Stream::new(seed, 0);
     let cell = |stream: &mut Stream| -> Vec<f64> {
         let (a, c) = (0.01648 * (1.0 + 0.15 * stream.normal()), 0.00222 * (1.0 + 0.15 * stream.normal()));
