@@ -144,7 +144,9 @@ def test_a_search_is_an_estimator():
     assert found.score(X, y) > 0.999999 and "mass" in found.formula_ and "speed" in found.formula_
     assert pickle.loads(pickle.dumps(found)).score(X, y) == found.score(X, y)
     assert cross_val_score(ProgramSearch(evaluations=2000), X, y, cv=3).min() > 0.999
-    check_estimator(ProgramSearch(evaluations=100))
+    # Rows are divided by their number into sealed ones and folds: a row of weight 2 is not two rows.
+    known = {"check_sample_weight_equivalence_on_dense_data": "sealed rows and folds depend on the number of rows"}
+    check_estimator(ProgramSearch(evaluations=30), expected_failed_checks=known)
 
 
 PAPER = [f"a/p{i}" for i in range(1, 7)] + [f"c/c0{i}" for i in range(1, 9)]

@@ -14,7 +14,7 @@ def test_models_are_compared():
     found = dmci.compare({"saturation": SATURATION, "line": "a + b*x"}, DATA, "y", cv=5)
     assert found.best.name == "saturation" and found.best.p is None
     line = found.models[1]
-    assert line.name == "line" and line.p < 1e-3 and line.unseen_rmse > 5 * found.best.unseen_rmse
+    assert line.name == "line" and line.p < 0.01 and line.unseen_rmse > 5 * found.best.unseen_rmse
     assert found.best.criteria["weight"] > 0.999 and "saturation" in found.conclusion
     fit = dmci.Model(SATURATION).fit(DATA, "y")
     again = dmci.compare([fit, dmci.Model(SATURATION, params={"a": 2.0, "b": 0.1})], DATA, "y")
