@@ -44,7 +44,7 @@ fn run_prints_output_and_then_the_value() {
 #[test]
 fn json_has_value_and_output() {
     let program = "(display \"hi\") (list 1 2.5 'a \"s\" #t (vector 1) (/ 0. 0.) (expt 2 60))";
-    let expected = json!({"output": "hi", "value": [
+    let expected = json!({"output": "hi", "schema": "dmci-run-1", "value": [
         1, 2.5, {"symbol": "a"}, "s", true, {"vector": [1]}, {"real": "nan"}, {"int": "1152921504606846976"}
     ]});
     for mode in MODES {

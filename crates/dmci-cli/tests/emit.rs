@@ -261,7 +261,7 @@ fn what_cannot_be_exported_is_told() {
         assert!(ran.code == code && ran.stderr.contains(words), "{} {}", ran.code, ran.stderr);
     };
     told(&["(* a x)", "--to", "cobol", "--wrt", "a", "--set", "a=1.0", "--set", "x=1.0"], 2, "no export to cobol");
-    told(&["(* a y)", "--to", "c", "--wrt", "a", "--set", "a=1.0", "--set", "x=1.0"], 1, "none of the columns");
+    told(&["(* a y)", "--to", "c", "--wrt", "a", "--set", "a=1.0", "--set", "x=1.0"], 2, "emit needs values of y");
     told(&["(list a x)", "--to", "c", "--wrt", "a", "--set", "a=1.0", "--set", "x=1.0"], 1, "must give a number");
     let ran = dmci(&["emit", "-e", "(list a x)", "--to", "c", "--set", "a=1.0", "--set", "x=1"], "", folder.path());
     assert!(ran.stderr.contains("help: if the program gives a list of n numbers, write --outputs n"), "{}", ran.stderr);

@@ -74,6 +74,7 @@ fn json_has_values_gradients_outputs_and_failures() {
     let mut object = json_of(&ran);
     let failures = object["failures"].take();
     let expected = json!({
+        "schema": "dmci-eval-1",
         "values": [2.0, null, 0.5, null],
         "gradients": {"a": [1.0, null, 0.25, null]},
         "outputs": ["1", "0", "4", "0"],

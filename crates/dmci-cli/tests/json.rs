@@ -122,7 +122,7 @@ const COMMANDS: &[&str] = &[
     "compare line.scm --formula 'a*t' --data rows.csv --target y --cv 3",
     "forecast --formula 'y ~ a + b*t' --data rows.csv --time t --origins 4:8:1 --horizons 1,2",
     "search --data rows.csv --inputs t --target y --evaluations 200 --time-limit 100 --controls",
-    "same -e '(params (a free 1.0)) (* a t)' line.scm --data rows.csv",
+    "same line.scm other.scm --inputs t",
     "tape -e '(if (< x 1.) (* x x) 2)' --set x=0.5",
     "tape line.scm --data rows.csv",
     "check line.scm --data rows.csv",
@@ -140,6 +140,7 @@ fn the_page_says_what_commands_print() {
     space.write("rows.csv", ROWS);
     space.write("ints.csv", "n\n1\n2\n");
     space.write("line.scm", "(params (a free 1.0) (b free 1.0)) (+ b (* a t))");
+    space.write("other.scm", "(params (c free 1.0) (d free 1.0)) (+ (* t c) d)");
     space.write(
         "own.scm",
         "(params (a free 1.0)) (define f (map (lambda (x) (* a x)) (tensor->list t)))
