@@ -51,8 +51,8 @@ fn pair(data: &Seasons, years: &[u32]) -> [Vec<f64>; 2] {
     let mut square = vec![[0.0; REGIONS]; WEEKS];
     for &year in years {
         for (week, row) in data.season(year).iter().enumerate() {
-            for r in 0..REGIONS {
-                square[week][r] += (row[r] - mean[week][r]) * (row[r] - mean[week][r]) / years.len() as f64;
+            for (sum, (x, m)) in square[week].iter_mut().zip(row.iter().zip(&mean[week])) {
+                *sum += (x - m) * (x - m) / years.len() as f64;
             }
         }
     }

@@ -289,7 +289,7 @@ fn scored(passed: &Passed, data: &Seasons, size: &Size, season: u32) -> Result<L
     let epidemic = epidemic(passed, data)?;
     let calibration = Calibration::new(&epidemic, data, &TRAINING)?;
     let training = others(&[season]);
-    let fit = calibration.after(&[training.clone()], &size.steps[1..])?.swap_remove(0).swap_remove(0).1;
+    let fit = calibration.after(std::slice::from_ref(&training), &size.steps[1..])?.swap_remove(0).swap_remove(0).1;
     let forecasts =
         |years: &[u32]| -> Result<Vec<Row>, Report> { calibration.forecasts(&SHORT, years, &|_| fit.clone()) };
     let spread = Spread::of(data, &SHORT.cases(&training), &forecasts(&training)?);
