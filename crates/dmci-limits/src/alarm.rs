@@ -1,4 +1,4 @@
-//! The alarm that a thread works under.
+//! The alarms that a thread works under, one inside of the other.
 
 use crate::cancel::{Cancel, Reason};
 use crate::memory;
@@ -43,9 +43,14 @@ impl Alarm {
         Alarm { cancel, deadline: None, limit: Duration::MAX, rang: AtomicU8::new(0) }
     }
 
-    /// Looks whether to stop.
+    /// Looks whether to stop. Work that is a part of other work stops with it, too.
     #[inline]
     pub fn rings(&self) -> bool {
+        self.rings_itself() || self.rings_around()
+    }
+
+    #[inline]
+    fn rings_itself(&self) -> bool {
         if memory::is_over() {
             // Everybody who works for the same owner stops.
             self.note(Why::Memory);
@@ -61,6 +66,25 @@ impl Alarm {
             self.note(Why::Time);
         }
         is_over
+    }
+
+    /// Whether an alarm of this thread rings that is not this one: for this one, that is as if it were cancelled.
+    #[inline]
+    fn rings_around(&self) -> bool {
+        // SAFETY: it is null, or `within` is under way, which borrows what is in it, on this thread or on one that waits
+        // for this one; what is around it was entered before.
+        let mut next = unsafe { CURRENT.get().as_ref() };
+        while let Some(entered) = next {
+            // SAFETY: as above.
+            let (alarm, outer) = unsafe { (&*entered.alarm, entered.outer.as_ref()) };
+            if !std::ptr::eq(alarm, self) && alarm.rings_itself() {
+                self.note(Why::Cancelled);
+                note_within(entered);
+                return true;
+            }
+            next = outer;
+        }
+        false
     }
 
     #[cold]
@@ -91,13 +115,31 @@ impl Alarm {
     }
 }
 
+/// An alarm that a thread has entered, and the one around it.
+struct Entered {
+    alarm: *const Alarm,
+    outer: *const Entered,
+}
+
 thread_local! {
     /// Null if nothing limits the work of this thread.
-    static CURRENT: Cell<*const Alarm> = const { Cell::new(ptr::null()) };
+    static CURRENT: Cell<*const Entered> = const { Cell::new(ptr::null()) };
+}
+
+/// Notes in all alarms inside of one that rings that their work is stopped.
+#[cold]
+fn note_within(ringing: &Entered) {
+    let mut next = CURRENT.get();
+    // SAFETY: `ringing` is one of those that this thread has entered, and none before it is null.
+    while let Some(entered) = unsafe { next.as_ref() }.filter(|entered| !ptr::eq(*entered, ringing)) {
+        // SAFETY: as above.
+        unsafe { &*entered.alarm }.note(Why::Cancelled);
+        next = entered.outer;
+    }
 }
 
 /// Puts back the alarm that the thread worked under before, also when the work panics.
-struct Before(*const Alarm);
+struct Before(*const Entered);
 
 impl Drop for Before {
     fn drop(&mut self) {
@@ -105,9 +147,10 @@ impl Drop for Before {
     }
 }
 
-/// Does work on this thread under an alarm.
+/// Does work on this thread under an alarm, and still under those that it was under before.
 pub fn within<R>(alarm: &Alarm, work: impl FnOnce() -> R) -> R {
-    let _before = Before(CURRENT.replace(alarm));
+    let entered = Entered { alarm, outer: CURRENT.get() };
+    let _before = Before(CURRENT.replace(&entered));
     work()
 }
 
@@ -117,38 +160,36 @@ pub fn unstopped<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// Looks at the alarm of this thread: whether to stop.
+/// Looks at the alarms of this thread: whether to stop.
 #[inline]
 pub fn rings() -> bool {
-    let alarm = CURRENT.get();
-    // SAFETY: it is null, or `within` is under way, which borrows it.
-    unsafe { alarm.as_ref() }.is_some_and(Alarm::rings)
+    // SAFETY: it is null, or `within` is under way, which borrows the alarm.
+    unsafe { CURRENT.get().as_ref().map(|entered| &*entered.alarm) }.is_some_and(Alarm::rings)
 }
 
-/// Whether the alarm of this thread rang when somebody looked: then results are none.
+/// Whether the innermost alarm of this thread rang when somebody looked: then results are none.
 #[inline]
 pub fn rang() -> bool {
-    let alarm = CURRENT.get();
     // SAFETY: as for `rings`.
-    unsafe { alarm.as_ref() }.is_some_and(Alarm::rang)
+    unsafe { CURRENT.get().as_ref().map(|entered| &*entered.alarm) }.is_some_and(Alarm::rang)
 }
 
-/// The alarm of one thread, for others that help it.
+/// The alarms of one thread, for others that help it.
 #[derive(Clone, Copy, Debug)]
-pub struct Level(*const Alarm);
+pub struct Level(*const Entered);
 
-// SAFETY: an alarm may be looked at by all threads; who enters it promises that it is still there.
+// SAFETY: alarms may be looked at by all threads; who enters them promises that they are still there.
 unsafe impl Send for Level {}
 // SAFETY: likewise.
 unsafe impl Sync for Level {}
 
 impl Level {
-    /// The alarm that this thread works under.
+    /// The alarms that this thread works under.
     pub fn current() -> Level {
         Level(CURRENT.get())
     }
 
-    /// Does work on another thread under the alarm.
+    /// Does work on another thread under these alarms.
     ///
     /// # Safety
     /// The thread that the level is from waits inside of its [`within`] until the work is done.
@@ -178,6 +219,30 @@ mod tests {
             assert!(rings());
         });
         assert!(!rings() && outer.rang() && outer.is_cancelled() && !inner.is_cancelled());
+    }
+
+    #[test]
+    fn work_stops_with_the_work_that_it_is_a_part_of() {
+        let (outer, middle) = (Alarm::of(Cancel::default()), Alarm::of(Cancel::default()));
+        let inner = Alarm::new(Cancel::default(), Duration::from_secs(1000));
+        within(&outer, || {
+            within(&middle, || {
+                within(&inner, || {
+                    assert!(!rings() && !inner.rings());
+                    outer.cancel.cancel();
+                    unstopped(|| assert!(!rings() && !inner.rings()));
+                    assert!(!rang() && rings() && rang());
+                });
+                assert!(rang());
+            });
+        });
+        assert_eq!([&outer, &middle, &inner].map(Alarm::why), [Some(Why::Cancelled); 3]);
+        assert!(!inner.is_cancelled() && inner.rang() && !inner.rings());
+        let late = Alarm::new(Cancel::default(), Duration::ZERO);
+        let part = Alarm::new(Cancel::default(), Duration::from_secs(1000));
+        within(&late, || within(&part, || assert!(rings())));
+        // Its own time was not over.
+        assert_eq!((late.why(), part.why()), (Some(Why::Time), Some(Why::Cancelled)));
     }
 
     #[test]

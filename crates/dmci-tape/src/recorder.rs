@@ -181,14 +181,30 @@ impl Recorder {
     /// An operation on tensors.
     pub fn kernel(&mut self, kernel: Kernel, args: &[NodeId], shape: Shape) -> NodeId {
         let pair = [args[0], args.get(1).copied().unwrap_or(NodeId(0))];
-        let mut out = vec![0; shape.len()];
+        let node = Node::Kernel(kernel, pair);
         let layout = Layout { width: 1, lanes: 1, single: self.tape.single };
         let mut scratch = std::mem::take(&mut self.scratch);
-        let operands = [0, args.len() - 1].map(|k| Tensor { bits: self.elements(args[k]), shape: self.shape(args[k]) });
-        kernel.run(&mut out, shape, operands, &self.tape.maps, layout, &mut scratch);
-        self.scratch = scratch;
-        let node = Node::Kernel(kernel, pair);
-        if shape.is_scalar() { self.push(node, shape, out[0]) } else { self.push_tensor(node, shape, &out) }
+        let mut elements = std::mem::take(&mut self.elements);
+        let at = elements.len();
+        // Where the result will be: a large one is neither made twice nor copied.
+        let room = if shape.is_scalar() { 0 } else { shape.len() };
+        elements.resize(at + room, 0);
+        let (before, own) = elements.split_at_mut(at);
+        let mut number = [0];
+        let operands = [0, args.len() - 1].map(|k| {
+            let i = args[k].0 as usize;
+            let shape = self.tape.shapes[i];
+            let bits = match shape {
+                Shape::Scalar => &self.values[i..=i],
+                shape => &before[self.values[i] as usize..][..shape.len()],
+            };
+            Tensor { bits, shape }
+        });
+        let out = if shape.is_scalar() { &mut number[..] } else { own };
+        kernel.run(out, shape, operands, &self.tape.maps, layout, &mut scratch);
+        (self.scratch, self.elements) = (scratch, elements);
+        self.tensors |= room > 0;
+        self.push(node, shape, if shape.is_scalar() { number[0] } else { at as u64 })
     }
 
     /// The number of an index map.

@@ -187,6 +187,9 @@ impl World {
                 nodes.push(self.operand_node(operand)?);
             }
             let node = build(self.recorder()?, &nodes);
+            if dmci_limits::rang() {
+                return Err(self.stopped());
+            }
             let (shape, elements) = (self.recorder()?.shape(node), self.recorder()?.elements(node).to_vec());
             let plain = self.plain_value(shape, &elements)?;
             return Ok(self.traced_value(node, plain));
@@ -197,6 +200,10 @@ impl World {
             nodes.push(constant(&mut scratch, operand.shape, &elements));
         }
         let node = build(&mut scratch, &nodes);
+        if dmci_limits::rang() {
+            // What was stopped has no meaning, and to copy it may take long.
+            return Err(self.stopped());
+        }
         self.plain_value(scratch.shape(node), scratch.elements(node))
     }
 
