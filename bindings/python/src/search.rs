@@ -73,7 +73,7 @@ pub fn search(
         if request.controls && !cancel.is_cancelled() {
             done.controls = controls(&request, &workshop, done.search.evaluations(), &limits)?;
         }
-        let judgement = Begun::judge(&workshop, &done.search, &own, seed)?;
+        let judgement = limits.judging(&done, || Begun::judge(&workshop, &done.search, &own, seed))?;
         let page = report::html(&workshop, &done, &judgement);
         let json = show::json(&workshop, &done, &judgement).to_string();
         Ok((json, show::text(&workshop, &done, &judgement), page))

@@ -78,7 +78,7 @@ fn run_search(args: &Arguments) -> Result<u8, Report> {
     if args.controls && !cancel.is_cancelled() {
         done.controls = controls(&request, &workshop, done.search.evaluations(), &limits)?;
     }
-    let judgement = Begun::judge(&workshop, &done.search, &own, seed)?;
+    let judgement = limits.judging(&done, || Begun::judge(&workshop, &done.search, &own, seed))?;
     if args.json {
         output::print_json(&show::json(&workshop, &done, &judgement));
     } else {

@@ -39,7 +39,7 @@ pub fn controls(
         };
         let search = Search::new(settings, first);
         let done = run(workshop, search, VecDeque::new(), limits, &mut |_, _| Ok(()), &mut |_, _| {})?;
-        let judged = Begun::judge(workshop, &done.search, &[], request.seed)?;
+        let judged = limits.judging(&done, || Begun::judge(workshop, &done.search, &[], request.seed))?;
         list.push(Control { name, best: judged.best, evaluations: done.search.evaluations() });
     }
     Ok(list)

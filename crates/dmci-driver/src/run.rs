@@ -2,6 +2,7 @@
 
 use crate::control::Control;
 use dmci::{Cancel, Report};
+use dmci_limits::{Alarm, within};
 use dmci_search::search::{Knowledge, Search, Told, Work};
 use dmci_search::worker::Workshop;
 use std::collections::{BTreeMap, VecDeque};
@@ -38,14 +39,31 @@ pub struct Limits<'a> {
     pub consultant: Option<&'a dyn Consult>,
 }
 
-/// How often a run that waits looks at the clock.
-const LOOK: Duration = Duration::from_millis(200);
+/// How often a run that waits looks whether somebody interrupts it.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The part of its time that a run leaves for the judgement.
+const JUDGING: u32 = 20;
+
+impl Limits<'_> {
+    /// When the search has to end, so that there is time to judge what it found.
+    fn searching(&self) -> Duration {
+        self.time - self.time / JUDGING
+    }
+
+    /// Judges what was found in the time that is left. What takes longer is left out (see [`dmci_search::judge::judge`]).
+    pub fn judging<R>(&self, done: &Done, judge: impl FnOnce() -> R) -> R {
+        within(&Alarm::new(self.cancel.clone(), self.time.saturating_sub(done.began.elapsed())), judge)
+    }
+}
 
 /// A search that has come to its end.
 #[derive(Debug)]
 pub struct Done {
     /// Its state.
     pub search: Search,
+    /// When it began.
+    pub began: Instant,
     /// How long it took.
     pub elapsed: Duration,
     /// Seconds of all threads in proposals, fits and cross-validation.
@@ -59,11 +77,19 @@ pub struct Done {
 impl Done {
     /// A search at which somebody only looks.
     pub fn of(search: Search) -> Done {
-        Done { search, elapsed: Duration::ZERO, seconds: [0.0; 3], threads: 0, controls: Vec::new() }
+        Done {
+            search,
+            began: Instant::now(),
+            elapsed: Duration::ZERO,
+            seconds: [0.0; 3],
+            threads: 0,
+            controls: Vec::new(),
+        }
     }
 }
 
-/// Runs a search until it is done, its time is over, or somebody interrupts it. `keep` is given every result before the
+/// Runs a search until it is done, its time is over, or somebody interrupts it: work that is under way then is stopped, and
+/// the search is not told of it. `keep` is given every result before the
 /// search is told, and ends the run with its error: what it kept is all that was told. `watch` is called after results.
 pub fn run(
     workshop: &Workshop,
@@ -78,18 +104,22 @@ pub fn run(
     std::thread::scope(|scope| -> Result<(), Report> {
         let (give, take) = mpsc::channel::<(u64, Work)>();
         let take = Arc::new(Mutex::new(take));
-        let (done, results) = mpsc::channel::<(u64, Told, usize, f64)>();
+        let (done, results) = mpsc::channel::<(u64, Option<Told>, usize, f64)>();
         for _ in 0..limits.threads.max(1) {
             let (take, done) = (take.clone(), done.clone());
             scope.spawn(move || {
                 let mut scorer = workshop.scorer();
+                let alarm = Alarm::new(limits.cancel.clone(), limits.searching().saturating_sub(began.elapsed()));
                 loop {
                     let next = take.lock().unwrap_or_else(|e| e.into_inner()).recv();
                     let Ok((number, work)) = next else { return };
                     let at = Instant::now();
                     let told = match (&work, limits.consultant) {
-                        (Work::Consult { number, known, .. }, Some(asked)) => asked.answer(workshop, *number, known),
-                        _ => workshop.run(&work, &mut scorer),
+                        (Work::Consult { number, known, .. }, Some(asked)) => {
+                            Some(asked.answer(workshop, *number, known))
+                        }
+                        // What was stopped has no meaning.
+                        _ => Some(within(&alarm, || workshop.run(&work, &mut scorer))).filter(|_| !alarm.rang()),
                     };
                     let kind = match work {
                         Work::Propose { .. } | Work::Consult { .. } => 0,
@@ -106,9 +136,9 @@ pub fn run(
         let (mut asked, mut told) = (0, 0);
         let mut waiting: BTreeMap<u64, Told> = BTreeMap::new();
         loop {
-            if began.elapsed() >= limits.time || limits.cancel.is_cancelled() {
+            if began.elapsed() >= limits.searching() || limits.cancel.is_cancelled() {
                 search.end();
-                limits.consultant.iter().for_each(|asked| asked.stop());
+                break;
             }
             while let Some(work) = pending.pop_front().or_else(|| search.ask()) {
                 if give.send((asked, work)).is_err() {
@@ -128,12 +158,14 @@ pub fn run(
                 break;
             }
             // Whoever is slow must not keep the clock from ending the search.
-            let (number, result, kind, took) = match results.recv_timeout(LOOK) {
+            let left = limits.searching().saturating_sub(began.elapsed());
+            let (number, result, kind, took) = match results.recv_timeout(LOOK.min(left)) {
                 Ok(done) => done,
                 Err(mpsc::RecvTimeoutError::Timeout) => continue,
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             };
             seconds[kind] += took;
+            let Some(result) = result else { continue };
             waiting.insert(number, result);
             while let Some(result) = waiting.remove(&told) {
                 if let Err(report) = keep(&search, &result) {
@@ -149,5 +181,5 @@ pub fn run(
         drop(give);
         Ok(())
     })?;
-    Ok(Done { search, elapsed: began.elapsed(), seconds, threads: limits.threads.max(1), controls: Vec::new() })
+    Ok(Done { search, began, elapsed: began.elapsed(), seconds, threads: limits.threads.max(1), controls: Vec::new() })
 }

@@ -6,6 +6,7 @@ use crate::candidate::Candidate;
 use crate::expr::{Expr, Node};
 use crate::operation::{Operation, Operations};
 use crate::score::{Score, Scorer};
+use dmci_limits::{Ticks, rang, rings, unstopped};
 use dmci_stats::distribution::student_cdf;
 use dmci_stats::random::Stream;
 use serde::{Deserialize, Serialize};
@@ -70,6 +71,10 @@ pub struct Judgement {
 /// Draws of a paired bootstrap, and sign flips.
 const DRAWS: usize = 4999;
 
+/// Draws that are made however little time there is: so many rows, in between so many draws.
+const LEAST_WORK: usize = 500_000;
+const LEAST_DRAWS: (usize, usize) = (19, 199);
+
 /// Starts of the last fits.
 const STARTS: usize = 32;
 
@@ -95,7 +100,8 @@ pub fn baselines(inputs: usize, operations: &Operations) -> Vec<(String, Candida
     list
 }
 
-/// Judges a front. None if nothing could be fitted.
+/// Judges a front. None if nothing could be fitted. If the alarm of the thread rings, the rest is judged by what is known
+/// already: programs keep the fits of the search, and fewer draws say how probable a difference is.
 pub fn judge(
     scorer: &mut Scorer<'_>,
     front: &[Entry],
@@ -109,10 +115,16 @@ pub fn judge(
         None => baselines(data.inputs.len(), scorer.operations),
     };
     base.extend_from_slice(own_baselines);
-    let base: Vec<Judged> = base.iter().filter_map(|(name, c)| judged(scorer, name, c)).collect();
+    let known = |c: &Candidate| front.iter().find(|e| e.candidate.hash == c.hash).map(|e| &e.score);
+    let base: Vec<Judged> = base.iter().filter_map(|(name, c)| judged(scorer, name, c, known(c))).collect();
     let mut all: Vec<Judged> = Vec::new();
+    let lowest = (0..front.len()).min_by(|&i, &j| front[i].score.score.total_cmp(&front[j].score.score));
     for (i, entry) in front.iter().enumerate() {
-        all.extend(judged(scorer, &format!("front {}", i + 1), &entry.candidate));
+        // The errors of a whole program may take long.
+        if scorer.general.is_some() && rings() && lowest != Some(i) {
+            continue;
+        }
+        all.extend(judged(scorer, &format!("front {}", i + 1), &entry.candidate, Some(&entry.score)));
     }
     let best = all.iter().chain(&base).min_by(|a, b| a.entry.score.score.total_cmp(&b.entry.score.score))?.clone();
     let is_sealed = !data.sealed.is_empty();
@@ -162,10 +174,19 @@ fn is_one(a: &Judged, b: &Judged) -> bool {
     a.entry.candidate.hash == b.entry.candidate.hash || same_errors && a.entry.score.rank == b.entry.score.rank
 }
 
-fn judged(scorer: &mut Scorer<'_>, name: &str, candidate: &Candidate) -> Option<Judged> {
-    let score: Score = scorer.converge(candidate, STARTS).ok()?;
-    let score = scorer.validate(candidate, &score);
-    let (errors, sealed) = scorer.last_errors(candidate, &score.values);
+fn judged(scorer: &mut Scorer<'_>, name: &str, candidate: &Candidate, known: Option<&Score>) -> Option<Judged> {
+    let fitted = |scorer: &mut Scorer<'_>, starts| {
+        let score = scorer.converge(candidate, starts).ok()?;
+        Some(scorer.validate(candidate, &score))
+    };
+    let found = if rings() { None } else { fitted(scorer, STARTS) };
+    // What was stopped has no meaning.
+    let score = match (rang(), known) {
+        (false, _) => found?,
+        (true, Some(score)) => score.clone(),
+        (true, None) => unstopped(|| scorer.converge(candidate, 1).ok())?,
+    };
+    let (errors, sealed) = unstopped(|| scorer.last_errors(candidate, &score.values));
     let candidate = Candidate { values: score.values.clone(), ..candidate.clone() };
     Some(Judged { name: name.into(), entry: Entry { candidate, score }, sealed, errors })
 }
@@ -180,7 +201,13 @@ fn compare(best: &Judged, other: &Judged, signed: bool, choices: f64, stream: &m
     let mean = differences.iter().sum::<f64>() / n as f64;
     let mut means: Vec<f64> = Vec::with_capacity(DRAWS);
     let (mut below, mut flipped) = (0, 0);
-    for _ in 0..DRAWS {
+    let mut ticks = Ticks::default();
+    let least = (LEAST_WORK / n).clamp(LEAST_DRAWS.0, LEAST_DRAWS.1);
+    for draw in 0..DRAWS {
+        // Fewer draws are a test as well, of which less can be learnt.
+        if draw >= least && (rang() || ticks.spend(20 * n)) {
+            break;
+        }
         let drawn = (0..n).map(|_| differences.get(stream.below(n)).copied().unwrap_or(0.0)).sum::<f64>() / n as f64;
         means.push(drawn);
         below += usize::from(drawn <= 0.0);
@@ -188,10 +215,16 @@ fn compare(best: &Judged, other: &Judged, signed: bool, choices: f64, stream: &m
         flipped += usize::from(turned >= mean);
     }
     means.sort_by(f64::total_cmp);
-    let at = |share: f64| means[((DRAWS - 1) as f64 * share) as usize];
-    let drawn = (below.max(flipped) + 1) as f64 / (DRAWS + 1) as f64;
+    let draws = means.len();
+    let at = |share: f64| means[((draws - 1) as f64 * share) as usize];
+    let drawn = (below.max(flipped) + 1) as f64 / (draws + 1) as f64;
     // Draws say no more than "less than 1 in 5000", of which many choices leave nothing.
-    let p = if choices > 1.0 && below.max(flipped) == 0 { drawn.min(far_tail(&differences, mean)) } else { drawn };
+    // Fewer draws say less, but never more than all of them.
+    let least = if choices > 1.0 { 0.0 } else { 1.0 / (DRAWS + 1) as f64 };
+    let p = match (choices > 1.0 || draws < DRAWS) && below.max(flipped) == 0 {
+        true => drawn.min(far_tail(&differences, mean)).max(least),
+        false => drawn,
+    };
     Against {
         baseline: other.name.clone(),
         difference: mean,

@@ -137,7 +137,8 @@ impl Fitter {
         let mut values = start.to_vec();
         let mut squares = self.evaluate(model, rows, &values);
         let mut evaluations = 1;
-        if !squares.is_finite() {
+        // Work that is stopped has no result: whoever stops it throws all of it away.
+        if !squares.is_finite() || dmci_limits::rings() {
             return None;
         }
         if k == 0 {
@@ -221,6 +222,9 @@ impl Fitter {
         let mut units = vec![0.0; k];
         let mut iteration = 0;
         while !converged && iteration < iterations {
+            if dmci_limits::rings() {
+                return None;
+            }
             iteration += 1;
             let steps = Steps::new(&self.jacobian, &self.residuals, k, &mut self.columns);
             rank = steps.rank();

@@ -2,6 +2,7 @@
 
 use super::wrong;
 use dmci::{Cancel, Report};
+use dmci_limits::{Alarm, within};
 use dmci_search::archive::{Entry, better_front};
 use dmci_search::candidate::Candidate;
 use dmci_search::funnel::{Contract, Rejection, read};
@@ -90,11 +91,13 @@ impl Session {
             baselines(self.workshop.data.inputs.len(), &self.workshop.operations).into_iter().map(|(_, c)| c).collect();
         let mut search = Search::new(settings, first);
         let mut scorer = self.workshop.scorer();
+        let alarm = Alarm::new(self.cancel.clone(), time.saturating_sub(self.began.elapsed()));
         while let Some(work) = search.ask() {
-            if self.began.elapsed() >= time || self.cancel.is_cancelled() {
-                search.end();
+            let told = within(&alarm, || self.workshop.run(&work, &mut scorer));
+            // What was stopped has no meaning.
+            if alarm.rings() || alarm.rang() {
+                break;
             }
-            let told = self.workshop.run(&work, &mut scorer);
             search.tell(told);
             let mut state = self.state();
             search.front().iter().for_each(|entry| {
