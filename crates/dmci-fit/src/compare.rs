@@ -15,6 +15,7 @@ use dmci::{Diagnostic, ErrorCode, Program, Report, RunOptions};
 use dmci_ops::real::exp;
 use dmci_table::Table;
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 use validate::{Errors, validate};
 
 /// A model that takes part.
@@ -91,10 +92,13 @@ pub fn compare(
     let mut models = Vec::new();
     let mut errors: Vec<Errors> = Vec::new();
     let mut first: Option<(&str, Vec<String>, Vec<usize>)> = None;
-    for entrant in entrants {
+    let ends = Ends::of(entrants.iter().find_map(|e| e.request.options().ok()?.time));
+    for (number, entrant) in entrants.iter().enumerate() {
+        let ends = ends.of_next(entrants.len() - number);
         let problem = entrant.problem(&entrant.request, &entrant.table, run)?;
         check_same(&mut first, entrant, &problem)?;
-        let options = entrant.request.options()?;
+        let mut options = entrant.request.options()?;
+        options.time = ends.share(if validation.is_some() { 2 } else { 1 });
         let fit = entrant.request.fit(&problem, &options, watch, &|| run.cancel.is_cancelled())?;
         if fit.was_interrupted() {
             return Err(Report::from(Diagnostic::error(ErrorCode::E0409, "the comparison was cancelled")));
@@ -113,7 +117,7 @@ pub fn compare(
             unseen: None,
         });
         match validation {
-            Some(validation) => errors.push(validate(entrant, validation, run, watch)?),
+            Some(validation) => errors.push(validate(entrant, validation, (run, ends), watch)?),
             None => errors.extend(held),
         }
     }
@@ -122,6 +126,28 @@ pub fn compare(
         validate::pair(&mut models, &errors);
     }
     Ok(Comparison::new(models, validation.cloned()))
+}
+
+/// When several fits have to be done, if they have a limit of time together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ends(Option<Instant>);
+
+impl Ends {
+    /// From now on, they have so much time.
+    pub fn of(time: Option<Duration>) -> Ends {
+        Ends(time.and_then(|time| Instant::now().checked_add(time)))
+    }
+
+    /// The part that the next of so many fits has.
+    pub fn share(self, among: usize) -> Option<Duration> {
+        let share = |ends: Instant| ends.saturating_duration_since(Instant::now()) / among.max(1) as u32;
+        self.0.map(share)
+    }
+
+    /// When the next of so many parts has to be done.
+    pub fn of_next(self, among: usize) -> Ends {
+        Ends::of(self.share(among))
+    }
 }
 
 /// Criteria compare models of the same measurements only.

@@ -175,14 +175,14 @@ fn fit_within(
         stages.iter_mut().for_each(Population::interrupt);
     }
     let mut interrupted_late = false;
-    let collect = |examined| result(problem, options, &choice, &stages, &influence, examined);
+    let collect = |examined, soon| result(problem, options, &choice, &stages, &influence, (examined, soon));
     // Whoever ended the search wants to see what was found, and not to wait for what takes long.
     let soon = || {
         let untested = |best| (best, Examined { test: "none", ..Examined::default() });
         let examined = examined.clone().or_else(|| best_point(&stages).map(untested));
-        within(&Alarm::new(Cancel::default(), ENDING), || collect(examined))
+        within(&Alarm::new(Cancel::default(), ENDING), || collect(examined, true))
     };
-    let collected = if is_over || is_interrupted { soon() } else { collect(examined.clone()) };
+    let collected = if is_over || is_interrupted { soon() } else { collect(examined.clone(), false) };
     let collected = match collected {
         Err(report) if report.is_cancelled() => {
             // An interruption at the moment when the time was over is one.
@@ -339,10 +339,10 @@ const MOST_ESCAPES: usize = 5;
 
 /// How long the start may be evaluated if a fit was ended before anything was found: limits and interruptions hold within
 /// a tenth of a second.
-const PATIENCE: Duration = Duration::from_millis(50);
+const PATIENCE: Duration = Duration::from_millis(40);
 
 /// How long whatever is not needed to show a result may take once a search was ended.
-const ENDING: Duration = Duration::from_millis(40);
+const ENDING: Duration = Duration::from_millis(20);
 
 /// The report of a limit within which not even the start could be evaluated.
 fn too_short(options: &FitOptions) -> Report {

@@ -58,11 +58,12 @@ pub fn forecast(
     check(&history, settings, &times, &entrant.table.name)?;
     let mut forecaster = Forecaster::new(entrant, settings, &history, run);
     let mut casts = Vec::new();
-    for &origin in &times {
+    for (number, &origin) in times.iter().enumerate() {
         let wanted = history.targets(origin, &settings.horizons);
         if wanted.is_empty() {
             continue;
         }
+        forecaster.left = times.len() - number;
         let own = forecaster.at(origin, &wanted, watch)?;
         let known: Vec<Known> = baselines.iter().map(|b| Known::new(b, &history, origin)).collect();
         // How far each baseline was off at each horizon in what was known at this origin.

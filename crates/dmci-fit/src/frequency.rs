@@ -3,6 +3,7 @@
 
 use crate::problem::Problem;
 use dmci::{Column, Report};
+use dmci_limits::Ticks;
 use dmci_ops::real::{cos, sin};
 use dmci_stats::linear::Factored;
 use std::f64::consts::{PI, TAU};
@@ -12,6 +13,9 @@ const MORE_PEAKS: usize = 3;
 
 /// Frequencies to a peak of the spectrum.
 const OVERSAMPLING: f64 = 5.0;
+
+/// Operations of a row at one frequency.
+const COST: usize = 64;
 
 /// Frequencies times rows, at most.
 const MOST: usize = 20_000_000;
@@ -105,9 +109,15 @@ fn peaks(x: &[f64], y: &[f64], count: usize) -> Vec<f64> {
     let mut columns: Vec<Vec<f64>> = vec![vec![1.0; x.len()], x.iter().map(|x| (x - middle) / length).collect()];
     let mut found: Vec<f64> = Vec::new();
     let mut rest = left_over(&columns, y);
+    let mut ticks = Ticks::default();
     for _ in 0..count {
         let power = |k: usize| power(x, &rest, middle, step * k as f64);
-        let best = (1..=grid).map(|k| (k, power(k))).max_by(|a, b| a.1.total_cmp(&b.1));
+        let frequencies = (1..=grid).take_while(|_| !ticks.spend(COST * x.len()));
+        let best = frequencies.map(|k| (k, power(k))).max_by(|a, b| a.1.total_cmp(&b.1));
+        if dmci_limits::rang() {
+            // Whoever stops the search has no use for them.
+            return Vec::new();
+        }
         let Some((k, strength)) = best else { break };
         if strength.is_nan() || strength <= 0.0 {
             break;

@@ -34,6 +34,7 @@ use crate::fit::{FitOptions, Progress, fit};
 use crate::problem::Problem;
 use crate::resample::{Intervals, bootstrap, profile};
 use crate::result::Fit;
+use crate::watch::Watch;
 use dmci::{Reason, Report};
 use read::Pairs;
 use schemars::JsonSchema;
@@ -44,6 +45,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::time::Instant;
 
 /// A request for a fit. In JSON and TOML all settings are fields of one table, and those that have their defaults are
 /// left out.
@@ -164,7 +166,7 @@ impl FitRequest {
 
     /// Fits a problem of [`FitRequest::problem`] and finds the intervals that were asked for. The observer is asked
     /// after every round whether to go on, and `stopped` whether somebody has interrupted: then intervals that cost
-    /// fits of their own are left out, or end early.
+    /// fits of their own are left out, or end early. All of it has the time of the search.
     pub fn fit(
         &self,
         problem: &Problem,
@@ -172,10 +174,14 @@ impl FitRequest {
         observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
         stopped: &dyn Fn() -> bool,
     ) -> Result<Fit, Report> {
+        let began = Instant::now();
         let mut fit = fit(problem, options, observe)?;
         if fit.was_interrupted() {
             return Ok(fit);
         }
+        let left = options.time.map(|limit| limit.saturating_sub(began.elapsed()));
+        let watch = left.map(|left| Watch::start(&problem.cancel, Reason::Time, left));
+        let stopped = &|| stopped() || problem.cancel.is_raised(Reason::Time);
         let result = match self.search.bootstrap {
             Some(samples) => bootstrap(problem, &mut fit, samples, self.run.seed, &|_| !stopped()),
             None if self.search.intervals == Intervals::Profile => profile(problem, &mut fit, &|| !stopped()),
@@ -183,6 +189,8 @@ impl FitRequest {
         };
         // What was found before counts, if the last fit was cut short.
         let cut_short = stopped();
+        watch.map(Watch::stop);
+        fit.time = began.elapsed();
         fit.interrupted |= problem.cancel.is_raised(Reason::Person);
         problem.resume();
         if cut_short {

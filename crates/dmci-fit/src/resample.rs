@@ -7,7 +7,7 @@ use crate::result::Fit;
 use crate::search::{Evaluation, LbfgsOptions, LevenbergOptions, Need, Optimizer};
 use crate::uncertainty::Verdict;
 use dmci::ErrorCode;
-use dmci::{Diagnostic, Report};
+use dmci::{Diagnostic, Reason, Report};
 use dmci_ops::real::sqrt;
 use dmci_stats::distribution::{normal_quantile, student_quantile};
 use dmci_stats::random::Stream;
@@ -284,13 +284,21 @@ pub fn bootstrap(
         return Err(Report::from(Diagnostic::error(ErrorCode::E0812, message).help(help)));
     }
     let mut found = Bootstrap { draws: Vec::new(), failed: 0, tails: Vec::new() };
+    let mut is_over = false;
     for sample in 0..samples {
         if !go_on(sample) {
             break;
         }
         let rows = drawn(problem, &mut Stream::new(seed, 0xb007 + ((sample as u64) << 16)));
         let evaluate = |points: Asked, need: Need| problem.evaluate_asked(points, &rows, need);
-        let member = search(problem, &fit.raw, &evaluate)?;
+        let member = match search(problem, &fit.raw, &evaluate) {
+            // Those that were done count.
+            Err(report) if report.is_cancelled() && problem.cancel.is_raised(Reason::Time) => {
+                is_over = true;
+                break;
+            }
+            member => member?,
+        };
         match &member.best {
             Some((point, _)) => found.draws.push(problem.values(point)),
             None => found.failed += 1,
@@ -301,7 +309,10 @@ pub fn bootstrap(
         fit.intervals = Intervals::Bootstrap;
         fit.share_sureness(problem);
     }
-    fit.bootstrap = Some(found);
+    // One draw has no spread.
+    if found.draws.len() >= 2 || !is_over {
+        fit.bootstrap = Some(found);
+    }
     Ok(())
 }
 

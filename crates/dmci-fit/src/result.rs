@@ -164,14 +164,14 @@ impl Fit {
     }
 }
 
-/// Collects the result of stages that have run.
+/// Collects the result of stages that have run; `soon` if nobody waits for what takes long.
 pub(crate) fn result(
     problem: &Problem,
     options: &FitOptions,
     choice: &Choice,
     stages: &[Population],
     influence: &[bool],
-    examined: Option<(Vec<f64>, Examined)>,
+    (examined, soon): (Option<(Vec<f64>, Examined)>, bool),
 ) -> Result<Fit, Report> {
     let members = members_of(stages);
     let best = best_of(problem, options, choice, &members);
@@ -181,24 +181,34 @@ pub(crate) fn result(
     problem.warn_moved(&mut warnings);
     // Searches without derivatives also fit numbers that occur in decisions only.
     let searched = match stage.optimizer.need() == Need::Loss {
-        true => decided_only(problem, options.seed)?.len(),
+        true => unless_late(soon, decided_only(problem, options.seed), Vec::new)?.len(),
         false => choice.without_derivative.len(),
     };
     let evaluations = members.iter().map(|(_, m)| m.evaluations).sum();
-    let found = uncertainty(problem, &raw, searched, (options.errors, evaluations))?;
+    let late = || Err(LATE.to_string());
+    let found = match soon && raw.len() > MOST_AT_THE_END {
+        true => late(),
+        false => unless_late(soon, uncertainty(problem, &raw, searched, (options.errors, evaluations)), late)?,
+    };
     let (mut uncertainty, no_errors) = found.map_or_else(|why| (None, Some(why)), |u| (Some(u), None));
     if let Some(u) = &mut uncertainty {
         // A number that occurs in decisions only has no derivative; that says nothing about the data.
         let decided = |name: &String| choice.without_derivative.contains(name);
         u.directions.retain(|d| !d.moves.iter().all(|(name, _)| decided(name)));
     }
-    let (predictions, score) = predicted(problem, &raw, problem.training(), &mut warnings)?;
+    // What is not known of a result says nothing: NaN.
+    let unknown =
+        |rows: &Rows| (vec![f64::NAN; rows.target.len()], Score { loss: member.loss(), rmse: f64::NAN, r2: None });
+    let found = predicted(problem, &raw, problem.training(), &mut warnings);
+    let (predictions, score) = unless_late(soon, found, || unknown(problem.training()))?;
     if let Some(u) = &mut uncertainty {
         let estimated = problem.is_least_squares() && !problem.loss.is_likelihood();
         u.exact = estimated && is_rounding(score.rmse, &predictions);
     }
-    let (held_out_predictions, held_out) = predicted(problem, &raw, problem.held_out(), &mut warnings)?;
-    let series = problem.series_predictions(&raw)?;
+    let found = predicted(problem, &raw, problem.held_out(), &mut warnings);
+    let nothing = || (Vec::new(), Score { loss: f64::NAN, rmse: f64::NAN, r2: None });
+    let (held_out_predictions, held_out) = unless_late(soon, found, nothing)?;
+    let series = unless_late(soon, problem.series_predictions(&raw), Vec::new)?;
     let (score, held_out) = match series_scores(problem, score.loss, &series) {
         Some((score, held_out)) => (score, held_out),
         None => (score, (!problem.held_out().is_empty() && held_out.loss.is_finite()).then_some(held_out)),
@@ -266,6 +276,20 @@ pub(crate) fn result(
         time: Duration::ZERO,
         raw,
     })
+}
+
+/// Why a fit that was ended has no errors.
+pub(crate) const LATE: &str = "the time was over before they were known";
+
+/// Matrices of more numbers than this are too large to be made when the time is over.
+const MOST_AT_THE_END: usize = 300;
+
+/// What takes the place of a part of a result that was stopped because the time is over.
+fn unless_late<T>(soon: bool, found: Result<T, Report>, instead: impl FnOnce() -> T) -> Result<T, Report> {
+    match found {
+        Err(report) if soon && report.is_cancelled() => Ok(instead()),
+        found => found,
+    }
 }
 
 /// Takes back errors and intervals of numbers at a bound of their kind: the loss need not be level there, so that its

@@ -6,6 +6,7 @@ use crate::points::Points;
 use crate::problem::Problem;
 use crate::search::Need;
 use dmci::{Column, Report};
+use dmci_limits::Ticks;
 
 /// Most rows that are segmented: the work grows with their square.
 const MOST_ROWS: usize = 3000;
@@ -201,10 +202,14 @@ fn segmented(xs: &[f64], ys: &[f64], ws: &[f64], cuts: usize, shape: Shape) -> O
     let allowed = |row: usize| row == 0 || row == n || xs[row - 1] < xs[row];
     let mut best: Vec<f64> = (0..=n).map(|to| if to == 0 { f64::INFINITY } else { sums.error(0, to, shape) }).collect();
     let mut from: Vec<Vec<usize>> = Vec::new();
+    let mut ticks = Ticks::default();
     for _ in 0..cuts {
         let mut next = vec![f64::INFINITY; n + 1];
         let mut places = vec![0; n + 1];
         for to in (1..=n).filter(|&to| allowed(to)) {
+            if ticks.spend(8 * to) {
+                return None;
+            }
             for cut in (1..to).filter(|&cut| allowed(cut) && best[cut].is_finite()) {
                 let error = best[cut] + sums.error(cut, to, shape);
                 if error < next[to] {

@@ -7,6 +7,7 @@
 
 use crate::flat::{DEPENDENT, SADDLE, Spectrum, spectrum};
 use crate::problem::Problem;
+use crate::result::LATE;
 use crate::search::Evaluation;
 use crate::separate::Part;
 use dmci::Report;
@@ -156,7 +157,7 @@ pub(crate) fn uncertainty(
     // What was stopped on the way has no meaning; whoever interrupts wants to know that he was heard.
     problem.check_cancel()?;
     if dmci_limits::rang() {
-        return Ok(Err("the time was over before they were known".to_string()));
+        return Ok(Err(LATE.to_string()));
     }
     Ok(found)
 }
@@ -182,6 +183,9 @@ fn of_whole(
         Ok(information) => information,
         Err(why) => return Ok(Err(why)),
     };
+    if dmci_limits::rings() {
+        return Ok(Err(LATE.to_string()));
+    }
     let n = raw.len();
     // Squares hide what is left of a column that is nearly one of the others; who has not squared knows better.
     let determined = information.covariance.is_some();
@@ -190,6 +194,9 @@ fn of_whole(
         false => spectrum(problem, raw, &information.matrix)?,
     };
     let Some(mut spectrum) = spectrum else { return Ok(Err(NOT_FINITE.to_string())) };
+    if dmci_limits::rings() {
+        return Ok(Err(LATE.to_string()));
+    }
     // A saddle: what is called an error there means nothing.
     if spectrum.values.first().is_some_and(|v| *v < SADDLE * spectrum.largest()) {
         return Ok(Err("the loss curves downwards in a direction here, so that this is no minimum".to_string()));
@@ -224,6 +231,9 @@ fn of_whole(
             })
             .collect(),
     };
+    if dmci_limits::rang() {
+        return Ok(Err(LATE.to_string()));
+    }
     for i in 0..n {
         if verdicts[i] == Verdict::Identifiable && covariance[i * n + i] * diagonal[i] > WEAK {
             verdicts[i] = Verdict::Weakly;

@@ -219,7 +219,7 @@ pub struct SearchArgs {
     /// Limit of points that all searches evaluate together
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub max_evals: Option<u64>,
-    /// Time limit of all searches together, in seconds: the best so far is the result
+    /// Time limit of all fits together, in seconds: the best so far is the result
     #[arg(long, value_name = "SECONDS", value_parser = quantity::seconds)]
     pub time_limit: Option<f64>,
     /// Stop when the loss is at or below this

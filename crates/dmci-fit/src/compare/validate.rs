@@ -1,8 +1,8 @@
 //! Cross-validation: every part of the rows is predicted by a fit to others.
 
-use super::{Compared, Entrant, Unseen};
+use super::{Compared, Ends, Entrant, Unseen};
 use crate::binding::find_column;
-use crate::fit::Progress;
+use crate::fit::{FitOptions, Progress};
 use crate::problem::Problem;
 use crate::request::refusal;
 use crate::result::Fit;
@@ -75,7 +75,7 @@ const MARK: &str = "(held out)";
 pub fn validate(
     entrant: &Entrant,
     validation: &Validation,
-    run: &RunOptions,
+    (run, ends): (&RunOptions, Ends),
     watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Errors, Report> {
     let mut request = entrant.request.clone();
@@ -83,10 +83,12 @@ pub fn validate(
     request.search.intervals = Default::default();
     (request.search.bootstrap, request.search.diagnose) = (None, false);
     let mut all = Vec::new();
-    for (holdout, table) in parts(entrant, validation, run)? {
+    let parts = parts(entrant, validation, run)?;
+    let count = parts.len();
+    for (number, (holdout, table)) in parts.into_iter().enumerate() {
         request.problem.holdout = Some(holdout);
         let problem = entrant.problem(&request, table.as_ref().unwrap_or(&entrant.table), run)?;
-        let options = request.options()?;
+        let options = FitOptions { time: ends.share(count - number), ..request.options()? };
         let fit = request.fit(&problem, &options, watch, &|| run.cancel.is_cancelled())?;
         if fit.was_interrupted() {
             return Err(Report::from(Diagnostic::error(ErrorCode::E0409, "the comparison was cancelled")));

@@ -2,8 +2,8 @@
 
 use super::history::{History, Target};
 use super::{ForecastSettings, cancelled};
-use crate::compare::Entrant;
-use crate::fit::Progress;
+use crate::compare::{Ends, Entrant};
+use crate::fit::{FitOptions, Progress};
 use crate::predict::{Band, PredictSettings, predict};
 use crate::problem::{Data, Problem};
 use crate::record::FitRecord;
@@ -35,6 +35,10 @@ pub struct Forecaster<'a> {
     request: FitRequest,
     /// The fit that parameters come from which are not fitted again.
     base: Option<FitRecord>,
+    /// When all fits have to be done.
+    ends: Ends,
+    /// Origins that are left, with the present one.
+    pub left: usize,
     /// Whether the model gives intervals of prediction itself.
     pub has_intervals: bool,
 }
@@ -57,7 +61,8 @@ impl<'a> Forecaster<'a> {
             request.search.errors = Errors::None;
         }
         let base = entrant.start_from.clone();
-        Forecaster { entrant, settings, history, run, request, base, has_intervals: false }
+        let ends = Ends::of(request.options().ok().and_then(|options| options.time));
+        Forecaster { entrant, settings, history, run, request, base, ends, left: 1, has_intervals: false }
     }
 
     /// Forecasts measurements from an origin, in their order.
@@ -120,7 +125,7 @@ impl<'a> Forecaster<'a> {
     fn fit(&self, request: &FitRequest, table: &Table, watch: Watch) -> Result<(Problem, Fit, FitRecord), Report> {
         let (program, run) = (self.entrant.program.clone(), self.run.clone());
         let problem = request.problem(Inputs { program, table, start_from: self.base.as_ref(), run })?;
-        let options = request.options()?;
+        let options = FitOptions { time: self.ends.share(self.left), ..request.options()? };
         let fit = request.fit(&problem, &options, watch, &|| self.run.cancel.is_cancelled())?;
         if fit.was_interrupted() {
             return Err(cancelled());

@@ -29,7 +29,7 @@ pub struct SearchSettings {
     pub epochs: Option<usize>,
     /// Limit of points that all searches evaluate together
     pub max_evals: Option<usize>,
-    /// Time limit of all searches together, in seconds: the best so far is the result
+    /// Time limit of all fits together, in seconds: the best so far is the result
     pub time_limit: Option<f64>,
     /// A loss that is good enough
     pub stop_at: Option<f64>,
