@@ -76,6 +76,8 @@ fn read(path: &Path) -> Result<(String, Vec<u8>), Report> {
         ("<stdin>".to_string(), standard_input("the program", MAX_BYTES + 1)?.to_vec())
     } else {
         let (name, mut bytes) = (path.display().to_string(), Vec::new());
+        // A vector that grows while it is read would copy a large file several times.
+        bytes.reserve_exact(size as usize + 1);
         let result = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
         result.map_err(|error| cannot_read(&name, &error))?;
         (name, bytes)

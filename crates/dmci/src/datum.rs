@@ -184,18 +184,46 @@ impl Datum {
                 write_items(items, out)?;
                 out.write_all(b"}")
             }
+            Datum::Symbol(name) => {
+                out.write_all(b"{\"symbol\":")?;
+                serde_json::to_writer(&mut *out, name)?;
+                out.write_all(b"}")
+            }
+            Datum::String(text) => Ok(serde_json::to_writer(out, text)?),
+            Datum::Tensor(Shape::Matrix(_, n), elements) => {
+                out.write_all(b"{\"tensor\":")?;
+                write_list(elements.chunks((*n).max(1) as usize), out, |row, out| write_numbers(row, out))?;
+                out.write_all(b"}")
+            }
+            Datum::Tensor(_, elements) => {
+                out.write_all(b"{\"tensor\":")?;
+                write_numbers(elements, out)?;
+                out.write_all(b"}")
+            }
             _ => Ok(serde_json::to_writer(out, &self.to_json())?),
         }
     }
 }
 
 fn write_items(items: &[Datum], out: &mut dyn Write) -> io::Result<()> {
+    write_list(items.iter(), out, |item, out| item.write_json(out))
+}
+
+fn write_numbers(numbers: &[f64], out: &mut dyn Write) -> io::Result<()> {
+    write_list(numbers.iter(), out, |x, out| Datum::Real(*x).write_json(out))
+}
+
+fn write_list<T>(
+    items: impl Iterator<Item = T>,
+    out: &mut dyn Write,
+    write: impl Fn(T, &mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
     out.write_all(b"[")?;
-    for (i, item) in items.iter().enumerate() {
+    for (i, item) in items.enumerate() {
         if i > 0 {
             out.write_all(b",")?;
         }
-        item.write_json(out)?;
+        write(item, out)?;
     }
     out.write_all(b"]")
 }

@@ -13,7 +13,7 @@ pub struct Attack {
     pub input: &'static str,
     /// `--heap` in MiB; without one, the default of 1 GiB.
     pub heap: u64,
-    /// The limit of time in seconds, and the option that it is given by.
+    /// The limit of time in seconds, and the option that it is given by; none if a file says it.
     pub seconds: f64,
     pub limit: &'static str,
     /// How many times the limit it may take: in a fit, --time is for each of its evaluations.
@@ -39,6 +39,15 @@ const EULER: &str = "(params (k free 1.0)) (let loop ((i 0) (u 1.0)) (if (< i 20
 const ENDLESS: &str = "(params (a free 1.0)) (let loop ((y (* a x))) (if (< y -1e300) y (loop (* y 1.0000001))))";
 const ENDLESS_TAPE: &str = "(params (x free 1.0)) (let loop ((y x)) (if (< y 0.0) y (loop (* y x))))";
 const SHARED: &str = "(let loop ((t '(1)) (n 60)) (if (= n 0) t (loop (cons t t) (- n 1))))";
+const LINE: &str = "(params (a free 1.0)) (+ (* a x) (hole h (x) (* 0.5 x)))";
+const WAVES: &str =
+    "(params (a free 1.0) (b free 0.1) (c free 0.3) (d free 0.2)) (+ (* a (exp (- (* b x)))) (* c (sin (* d x))))";
+const NEAR: &str =
+    "(params (a free 1.0)) (let loop ((y (* a x))) (if (or (< x 1000.0) (< y -1e300)) y (loop (* y 1.0000001))))";
+const SCORED: &str =
+    "{\"program\": \"(params (a free 1.0)) (let loop ((y (* a x))) (if (< y -1e300) y (loop (* y 1.0000001))))\"}\n";
+const SCORED_MEMORY: &str =
+    "{\"program\": \"(params (a free 1.0)) (let loop ((l '())) (if (pair? 1) a (loop (cons x l))))\"}\n";
 const GROWING_MACRO: &str = "(define-syntax m (syntax-rules () ((_ x ...) (m x ... x ...)))) (m 1 2 3)";
 const ENDLESS_MACRO: &str = "(define-syntax m (syntax-rules () ((_ x) (m x)))) (m 1)";
 const NESTED_MATCHES: &str = "(define-syntax m (syntax-rules () ((_ (a ...) ...) '(((a ...) ...) ((a ...) ...)))))
@@ -237,16 +246,63 @@ pub const ATTACKS: &[Attack] = &[
     },
     Attack { limit: SEARCH, ..attack("search", "search --data rows.csv --target y", "", 0, 1.0) },
     Attack { limit: SEARCH, ..attack("search-many-rows", "search --data some.csv --target y", "", 0, 2.0) },
-    attack("predict-endless", "predict p.scm --data rows.csv", ENDLESS, 256, 1.0),
-    // Commands that read from others.
+    Attack { limit: SEARCH, ..attack("search-long-series", "search --data series.csv --target y", "", 0, 1.0) },
+    Attack { limit: SEARCH, ..attack("search-wide", "search --data wide-rows.csv --target y", "", 0, 1.0) },
+    Attack { limit: SEARCH, ..attack("search-programs", "search endless.toml", "", 0, 1.0) },
     Attack {
-        input: "(let loop () (loop))\n(let loop ((l '())) (loop (cons 1 l)))\n(+ 1 2)\n",
-        ..attack("repl", "repl", "", 64, 0.5)
+        limit: SEARCH,
+        ..attack("fit-bootstrap", "fit p.scm --data wavy.csv --target y --quiet --bootstrap 100000", WAVES, 256, 0.5)
+    },
+    Attack {
+        limit: SEARCH,
+        ..attack("fit-profile", "fit p.scm --data wavy.csv --target y --quiet --intervals profile", WAVES, 256, 0.3)
+    },
+    Attack {
+        limit: SEARCH,
+        ..attack("fit-frequencies", "fit p.scm --data wavy.csv --target y --quiet --diagnose", WAVES, 256, 0.3)
+    },
+    Attack {
+        limit: SEARCH,
+        ..attack("fit-adam", "fit p.scm --data rows.csv --target y --quiet --optimizer adam", EULER, 256, 1.0)
+    },
+    Attack {
+        limit: SEARCH,
+        ..attack("fit-formula", "fit --formula 'y ~ a*exp(-b*x) + c*sin(w*x)' --data wavy.csv --quiet", "", 256, 0.3)
+    },
+    Attack {
+        limit: SEARCH,
+        ..attack("compare", "compare p.scm line.scm --data wavy.csv --target y --cv 5", WAVES, 256, 0.5)
+    },
+    Attack {
+        limit: SEARCH,
+        ..attack(
+            "forecast",
+            "forecast p.scm --data wavy.csv --target y --time x --origins 5:15:0.1 --horizons 0.1",
+            WAVES,
+            256,
+            0.5,
+        )
+    },
+    attack("predict-endless", "predict fit.json --data far.csv", "", 256, 1.0),
+    attack("predict-memory", "predict fit.json --data large.csv", "", 64, 20.0),
+    // Commands that read from others.
+    Attack { input: "(let loop () (loop))\n(+ 1 2)\n", ..attack("repl", "repl", "", 64, 0.5) },
+    Attack {
+        input: "(let loop ((l '())) (loop (cons 1 l)))\n(+ 1 2)\n",
+        ..attack("repl-memory", "repl", "", 64, 10.0)
     },
     Attack {
         input: "{\"program\": \"(let loop () (loop))\"}\n{\"program\": \"(make-vector 1e9 0)\"}\n",
         ..attack("score", "score --data rows.csv --target y", "", 0, 0.0)
     },
+    // One evaluation of a whole program has the time of the problem; a fit tries its start and eight draws.
+    Attack {
+        input: SCORED,
+        limit: "",
+        times: 10.0,
+        ..attack("score-endless", "score --problem endless.toml", "", 0, 0.5)
+    },
+    Attack { input: SCORED_MEMORY, ..attack("score-memory", "score --problem memory.toml", "", 0, 0.0) },
 ];
 
 /// Writes the files that an attack reads.
@@ -267,6 +323,42 @@ pub fn files(space: &Workspace, attack: &Attack) {
     }
     if reads("large.csv") {
         space.write("large.csv", table(7_000_000));
+    }
+    if reads("far.csv") {
+        space.write("far.csv", "x\n2000.5\n3000.5\n");
+    }
+    if reads("wavy.csv") {
+        let wave =
+            |i: usize| 2.0 * (-0.003 * i as f64).exp() + 0.5 * (0.012 * i as f64).sin() + 0.1 * ((i * i) as f64).sin();
+        let rows: String = (0..2000).map(|i| format!("{},{}\n", i as f64 / 100.0, wave(i))).collect();
+        space.write("wavy.csv", format!("x,y\n{rows}"));
+    }
+    if reads("series.csv") {
+        let rows: String = (0..100_000).map(|i| format!("{}.5,{}\n", i % 1000, (i as f64).sin() + i as f64)).collect();
+        space.write("series.csv", format!("x,y\n{rows}"));
+    }
+    if reads("wide-rows.csv") {
+        let names: Vec<String> = (0..60).map(|i| format!("x{i}")).collect();
+        let row = |r: usize| (0..61).map(|c| ((r * 61 + c) as f64).sin().to_string()).collect::<Vec<_>>().join(",");
+        let rows: String = (0..2000).map(|r| row(r) + "\n").collect();
+        space.write("wide-rows.csv", format!("{},y\n{rows}", names.join(",")));
+    }
+    if reads("fit.json") {
+        space.write("fitted.csv", table(20));
+        space.write("near.scm", NEAR);
+        let words = ["fit", "near.scm", "--data", "fitted.csv", "--target", "y", "--quiet", "--out", "fit.json"];
+        let ran = crate::support::dmci(&words, "", space.path());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+    }
+    for (name, limits) in [("endless.toml", "time = 0.5"), ("memory.toml", "heap = 67108864")] {
+        if reads(name) {
+            space.write("rows.csv", table(20));
+            space.write("hole.scm", LINE);
+            space.write(
+                name,
+                format!("[fit]\ndata = \"rows.csv\"\ntarget = [\"y\"]\n{limits}\n[search]\nseeds = [\"hole.scm\"]\n"),
+            );
+        }
     }
     if reads("wide.csv") {
         let names: Vec<String> = (0..20_000).map(|i| format!("c{i}")).collect();
