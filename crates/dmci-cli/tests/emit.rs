@@ -275,3 +275,27 @@ fn what_cannot_be_exported_is_told() {
         told(&args, 1, "formulas are not rounded");
     }
 }
+
+#[test]
+fn a_fit_is_exported_with_its_numbers() {
+    let space = Workspace::new("emit-fit");
+    space.write("rows.csv", "t,y\n1,2.5\n2,4.5\n3,6.5\n");
+    let fit = ["fit", "--formula", "y ~ alpha + b*t", "--data", "rows.csv", "--out", "fit.json", "--quiet"];
+    assert_eq!(dmci(&fit, "", space.path()).code, 0);
+    let to = |language: &str| {
+        let ran = dmci(&["emit", "--fit", "fit.json", "--to", language], "", space.path());
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{language}");
+        ran.stdout
+    };
+    let infix = to("infix");
+    let (first, rest) = infix.trim_end().split_once(" + ").unwrap();
+    let second = rest.strip_suffix("*t").unwrap();
+    let near = |text: &str, x: f64| (text.parse::<f64>().unwrap() - x).abs() < 1e-9;
+    assert!(near(first, 0.5) && near(second, 2.0), "{infix}");
+    let latex = to("latex");
+    assert!(latex.contains(r"\alpha + b \cdot t") && latex.contains("% fitted: alpha = 0."), "{latex}");
+    assert!(to("c").contains("/* fitted: alpha = ") && to("numpy").contains("\n# fitted: alpha = "));
+    // Without data it says what it needs.
+    let ran = dmci(&["emit", "-e", "(params (a free 1.0)) (* a t)", "--to", "c"], "", space.path());
+    assert!(ran.code == 2 && ran.stderr.contains("emit needs values of t"), "{}", ran.stderr);
+}

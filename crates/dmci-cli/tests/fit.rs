@@ -703,3 +703,30 @@ fn unused_columns_may_hold_anything_and_any_delimiter_will_do() {
     let ran = dmci(&["fit", "--formula", "y ~ a + b*note", "--data", "rows.csv"], "", space.path());
     assert!(ran.code == 1 && ran.stderr.contains("row 1 has nothing in column note"), "{}", ran.stderr);
 }
+
+#[test]
+fn residuals_are_drawn_and_axes_may_be_logarithmic() {
+    let space = space("fit-residuals");
+    let rows: String = (0..13).map(|i| format!("{0:?},{0:?}\n", 10f64.powf(0.25 * f64::from(i)))).collect();
+    space.write("decades.csv", format!("dose,y\n{rows}"));
+    let fit = |more: &[&str]| {
+        let args = ["fit", "--formula", "y ~ a + b*dose", "--data", "decades.csv", "--no-chart"];
+        dmci(&[&args[..], more].concat(), "", space.path())
+    };
+    let ran = fit(&["--plot", "auto.svg", "--residuals", "left.svg"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert!(ran.stdout.contains("\nconclusion: the model explains 100% of the variance of y"), "{}", ran.stdout);
+    let read = |name: &str| std::fs::read_to_string(space.path().join(name)).unwrap();
+    // Three decades, most numbers in the lower ones: the axes are logarithmic by themselves.
+    assert!(read("auto.svg").contains(">10</text>") && read("auto.svg").contains(">1000</text>"));
+    let left = read("left.svg");
+    for title in
+        ["Observed against predicted", "Quantiles of residuals", "Residuals by prediction", "Residuals by dose"]
+    {
+        assert!(left.contains(title), "{title}");
+    }
+    assert_eq!(fit(&["--plot", "plain.svg", "--log", "none"]).code, 0);
+    assert!(!read("plain.svg").contains(">10</text>"));
+    let ran = fit(&["--plot", "plain.svg", "--log", "z"]);
+    assert!(ran.code == 2 && ran.stderr.contains("--log must be x, y, xy or none, got z"), "{}", ran.stderr);
+}

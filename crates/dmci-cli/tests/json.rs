@@ -122,7 +122,7 @@ const COMMANDS: &[&str] = &[
     "compare line.scm --formula 'a*t' --data rows.csv --target y --cv 3",
     "forecast --formula 'y ~ a + b*t' --data rows.csv --time t --origins 4:8:1 --horizons 1,2",
     "search --data rows.csv --inputs t --target y --evaluations 200 --time-limit 100 --controls",
-    "same line.scm other.scm --inputs t",
+    "same line.scm other.scm --data rows.csv",
     "tape -e '(if (< x 1.) (* x x) 2)' --set x=0.5",
     "tape line.scm --data rows.csv",
     "check line.scm --data rows.csv",
