@@ -103,6 +103,10 @@ impl Fit {
                 _ => format!(", and the data do not determine {}", listed(&undetermined)),
             };
         }
+        // Without noise, errors are those of rounding.
+        if self.uncertainty.as_ref().is_some_and(|u| u.exact) {
+            return ", up to rounding".into();
+        }
         let Some((vaguest, share)) = known.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else { return String::new() };
         let around_zero = |n: &Number| n.sureness.and_then(|s| s.interval).is_some_and(|(a, b)| a < 0.0 && b > 0.0);
         match *share {
