@@ -150,6 +150,40 @@ fn counted_work_ends_further_starts() {
 }
 
 #[test]
+fn kinks_are_found_from_beyond_all_data() {
+    // There, a kink is a line, and place and offset cannot be told apart.
+    let data = rows(grid(120, 10.0), 0.2, |x| -1.0 + 1.5 * (x - 6.0).abs());
+    let model = |k: f64| format!("(params (k free {k:?}) (s free 1.0) (c free 0.0)) (+ c (* s (abs (- x k))))");
+    let near = run(&model(5.5), &data, &FitOptions::default());
+    for k in [0.0, 30.0, -20.0] {
+        let far = run(&model(k), &data, &FitOptions::default());
+        assert!(far.score.loss <= near.score.loss * (1.0 + 1e-6), "{k}: {} {:?}", far.score.loss, far.optimality);
+    }
+    // What cannot be told apart anywhere needs no such search.
+    let line =
+        run("(params (a free 1.0) (b free 1.0) (m free 1.0)) (+ (+ a b) (* m x))", &data, &FitOptions::default());
+    assert_eq!(line.optimality.outcome, Outcome::Flat);
+    assert!(line.restarts.len() < 100, "{}", line.restarts.len());
+}
+
+#[test]
+fn a_threshold_moves_between_what_bends_on_both_sides() {
+    let growth = |x: f64| if x < 5.0 { 0.5 * (0.5 * x).exp() } else { 1.0 + 30.0 * (-0.5 * x).exp() };
+    let data = rows(grid(140, 10.0), 0.1, growth);
+    let model = |k: f64| {
+        format!(
+            "(params (k free {k:?}) (a free 1.0) (r free 0.1) (c free 0.0) (d free 1.0) (s free 0.1))
+             (if (< x k) (* a (exp (* r x))) (+ c (* d (exp (- (* s x))))))"
+        )
+    };
+    for k in [1.0, 8.0, 5.0] {
+        let found = run(&model(k), &data, &FitOptions::default());
+        assert!(found.score.loss < 0.012, "{k}: {} {:?}", found.score.loss, found.optimality);
+        assert!((value(&found, "k") - 5.0).abs() < 0.1, "{k}: {:?}", found.parameters);
+    }
+}
+
+#[test]
 fn a_curved_valley_is_flat_whatever_the_loss() {
     let data = rows(grid(20, 5.0), 0.3, |x| 6.0 * x);
     let with = |model: &str, loss: &str, errors: Errors| {
