@@ -46,7 +46,7 @@ def main():
     lines += ["", f"Time for all systems, two searches at a time on a machine that had other work, too: {spent}.", ""]
     kinds = [noise for noise in NAMES if any(noise in of for of in detail.values())]
     heads = [f"{NAMES[k].split(' of ')[0]}: {what}" for k in kinds for what in ("first", "second")]
-    lines += ["R2 of every system, with the first and with the second initial condition:", ""]
+    lines += ["R2 of every system, with the first and with the second initial condition (- where what was found runs away or leaves its domain):", ""]
     lines += ["| system | " + " | ".join(heads) + " |", "|---|" + "---|" * len(heads)]
     for (number, description), of in detail.items():
         cells = []

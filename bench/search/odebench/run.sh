@@ -4,7 +4,7 @@
 #
 #   bench/search/odebench/run.sh [SECONDS] [SEED]
 #
-# SECONDS is the time limit of each search (10). Two searches run at a time, each on one thread. The data are found by
+# SECONDS is the time limit of each search (6). Two searches run at a time, each on one thread. The data are found by
 # DMCI_SHARED.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,7 +12,7 @@ root=$(cd "$here/../../.." && pwd)
 target=${CARGO_TARGET_DIR:-$root/target}
 cargo build --release --quiet --manifest-path "$root/Cargo.toml" --target-dir "$target" -p dmci-cli
 for noise in none additive multiplicative; do
-    python3 "$here/odebench.py" "$target/release/dmci" --noise $noise --seconds "${1:-10}" --seed "${2:-0}" \
+    python3 "$here/odebench.py" "$target/release/dmci" --noise $noise --seconds "${1:-6}" --seed "${2:-0}" \
         --out "$root/bench/results/search-odebench-$noise.json"
 done
 python3 "$here/report.py"
