@@ -89,7 +89,7 @@ fn a_search_finds_a_law_within_its_units() {
     // A seed that cannot agree is refused with a reason, and so is a program that is to be scored.
     space.write("seed.scm", "(params (a free 1.0)) (* a (+ v t))");
     let ran = dmci(&[&args[..], &["--seed-program", "seed.scm"]].concat(), "", space.path());
-    assert!(ran.code == 2 && ran.stderr.contains("its dimensions cannot agree"), "{} {}", ran.code, ran.stderr);
+    assert!(ran.code == 2 && ran.stdout.contains("its dimensions cannot agree"), "{} {}", ran.code, ran.stdout);
     let line = "{\"id\": \"a\", \"program\": \"(params (a free 1.0)) (* a (+ v t))\"}\n";
     let ran = dmci(&["score", "--data", "falls.csv", "--target", "s"], line, space.path());
     let scored: Json = serde_json::from_str(&ran.stdout).unwrap();
@@ -122,5 +122,5 @@ fn problems_have_units_and_whole_programs_keep_to_them() {
     assert!(found["funnel"].to_string().contains("units"), "{}", found["funnel"]);
     space.write("problem.toml", &problem.replace("v = 'm/s'", "v = 3"));
     let ran = dmci(&args, "", space.path());
-    assert!(ran.stderr.contains("the unit of v in [units] cannot be 3"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("the unit of v in [units] cannot be 3"), "{}", ran.stdout);
 }

@@ -20,6 +20,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 /// What is known of the dimensions of a program's names.
+///
+/// ```
+/// use dmci::UnitOptions;
+///
+/// let metre = dmci_units::parse("m").expect("a unit");
+/// let options = UnitOptions { names: vec![("x".into(), metre)], result: Some(metre.power(2.0)) };
+/// assert_eq!(options.result.map(|d| d.to_string()), Some("m^2".into()));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnitOptions {
     /// Names from outside, such as columns, with their dimensions. Names that are not listed take whatever fits.
@@ -29,6 +37,16 @@ pub struct UnitOptions {
 }
 
 /// The dimensions of a program.
+///
+/// ```
+/// use dmci::{Interpreter, Program, RunOptions, UnitOptions, UnitReport};
+///
+/// let program = Program::new("(params (t positive 1.0 (unit \"s\"))) (* 2 t t)");
+/// let interpreter = Interpreter::shared();
+/// let found: UnitReport = interpreter.check_units(&program, &UnitOptions::default(), &RunOptions::default())?;
+/// assert_eq!(found.result.map(|d| d.to_string()), Some("s^2".into()));
+/// # Ok::<(), dmci::Report>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct UnitReport {
     /// Where dimensions disagree, and units that cannot be read.
