@@ -4,12 +4,20 @@ use crate::args::forecast::Forecast;
 use crate::fit::progress::Meter;
 use crate::fit::request::{Loaded, with_options};
 use crate::{files, options, output};
-use dmci::Report;
+use dmci::{ErrorCode, Report};
 use dmci_fit::{ForecastSettings, Progress};
 
 /// Forecasts.
 pub fn forecast(args: &Forecast) -> u8 {
-    run(args).unwrap_or_else(|report| output::fail(&report, args.json))
+    run(args).unwrap_or_else(|report| output::fail(&with_its_limit(report), args.json))
+}
+
+/// Names the limit of time as a forecast does: its `--time` is a column.
+fn with_its_limit(mut report: Report) -> Report {
+    for diagnostic in report.diagnostics.iter_mut().filter(|d| d.code == ErrorCode::E0405) {
+        diagnostic.help = diagnostic.help.take().map(|help| help.replace("‹time›", "‹timeout›"));
+    }
+    report
 }
 
 fn run(args: &Forecast) -> Result<u8, Report> {

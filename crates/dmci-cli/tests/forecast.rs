@@ -228,3 +228,11 @@ fn what_cannot_be_forecast_is_refused() {
         assert!(ran.code == code && ran.stderr.contains(says), "{line}: {} {}", ran.code, ran.stderr);
     }
 }
+
+#[test]
+fn the_limit_of_time_has_a_name_of_its_own() {
+    let space = space("forecast-limit");
+    space.write("endless.scm", "(params (a free 1.0)) (let loop ((i 0)) (if (= i 0.5) (* a t) (loop (+ i 1))))");
+    let ran = run(&space, &format!("{} --timeout 0.2", SEASON.replace("line.scm", "endless.scm")));
+    assert!(ran.code != 0 && ran.stderr.contains("raise the limit with --timeout"), "{} {}", ran.code, ran.stderr);
+}
