@@ -24,7 +24,7 @@ fn json_is_written_as_one_object() {
     let program = "(begin (display 1) (list 1 2.5 'a \"b\" (vector 1 #t) (cons 1 2)))";
     let ran = run(&["run", "--json", "-e", program]);
     let value = r#"[1,2.5,{"symbol":"a"},"b",{"vector":[1,true]},{"list":[1],"tail":2}]"#;
-    assert_eq!(ran.stdout, format!("{{\"output\":\"1\",\"value\":{value}}}\n"));
+    assert_eq!(ran.stdout, format!("{{\"output\":\"1\",\"schema\":\"dmci-run-1\",\"value\":{value}}}\n"));
 }
 
 /// Peak resident memory of a run, in bytes, and its exit code.
