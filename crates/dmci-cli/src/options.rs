@@ -118,12 +118,9 @@ impl Clock {
     /// A cancelled run is one that took too long, if the time is over.
     pub fn explain(&self, report: &mut Report) {
         for diagnostic in report.diagnostics.iter_mut().filter(|d| d.is_cancelled() && self.rang()) {
-            let (labels, question) = (std::mem::take(&mut diagnostic.labels), diagnostic.help.take());
+            let labels = std::mem::take(&mut diagnostic.labels);
             *diagnostic = *self.over();
             diagnostic.labels = labels;
-            if let (Some(help), Some(question)) = (&mut diagnostic.help, question) {
-                help.push_str(&format!("; {question}"));
-            }
         }
     }
 

@@ -12,9 +12,7 @@ pub(crate) fn add_help(vm: &Vm, program: &Program, diagnostics: &mut [Diagnostic
     // A name that nothing binds is no suggestion for another one.
     let unbound: Vec<String> = diagnostics.iter().filter_map(name_of).collect();
     for diagnostic in diagnostics.iter_mut() {
-        // A clock that is looked at outside cancels what runs.
-        let may_be_endless = matches!(diagnostic.code, ErrorCode::E0401 | ErrorCode::E0405 | ErrorCode::E0409);
-        if may_be_endless && program.text.contains("(= ") {
+        if matches!(diagnostic.code, ErrorCode::E0401 | ErrorCode::E0405) && program.text.contains("(= ") {
             let help = diagnostic.help.take().map_or(String::new(), |help| format!("{help}; "));
             let question = "does a loop test = on a real number? It may step over it: test with >= instead";
             diagnostic.help = Some(format!("{help}{question}"));
