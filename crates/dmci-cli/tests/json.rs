@@ -57,10 +57,9 @@ fn fields(name: &str, all: &BTreeMap<String, Vec<(Vec<String>, String)>>) -> Vec
             Some((_, other)) => {
                 let other = other.split(')').next().unwrap();
                 found.push(Field { path: path.clone(), required: false });
+                // Not every list of diagnostics or programs has an entry of each kind.
                 let inner = fields(other, all).into_iter();
-                found.extend(
-                    inner.map(|f| Field { path: [path.clone(), f.path].concat(), required: required && f.required }),
-                );
+                found.extend(inner.map(|f| Field { path: [path.clone(), f.path].concat(), required: false }));
             }
             None => found.push(Field { path: path.clone(), required }),
         }
