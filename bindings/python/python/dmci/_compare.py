@@ -200,16 +200,18 @@ def forecast(
     refit: Union[None, str, Sequence[str]] = None,
     baselines: Union[None, str, Sequence[str]] = None,
     levels: Union[None, float, Sequence[float]] = None,
+    timeout: Optional[float] = None,
     **settings: Any,
 ) -> Forecast:
     """Forecasts from several origins and scores the forecasts beside baselines, as ``dmci forecast`` does.
 
     ``time`` is the column of times; ``origins`` says where forecasts start (``"20:80:5"`` of the times, or
     ``"week:8:40:3"`` of another column), ``horizons`` how far they go. ``refit`` names the parameters that are fitted
-    at each origin, if not all. More settings are those of :meth:`dmci.Model.fit`.
+    at each origin, if not all. ``timeout`` is the time limit of an evaluation in seconds, which is called ``time``
+    elsewhere. More settings are those of :meth:`dmci.Model.fit`.
     """
     columns = table_of(data)
-    request = _settings(columns, target, settings)
+    request = _settings(columns, target, {**settings, "time": timeout})
     if group is not None and request.get("objective"):
         request["group"] = group
     own = {"time": time, "origins": origins, "horizons": horizons, "group": group, "refit": refit}
