@@ -174,15 +174,11 @@ impl Fitter {
             let decrement = steps.decrement_of(&self.jacobian, &self.residuals);
             begun.converged |= decrement <= DECREMENT * squares.max(rows.floor);
         }
-        Some(
-            self.descend(begun, linear, rows.floor, iterations, &mut |fitter, values| {
-                fitter.evaluate(model, rows, values)
-            }),
-        )
+        self.descend(begun, linear, rows.floor, iterations, &mut |fitter, values| fitter.evaluate(model, rows, values))
     }
 
     /// Fits residuals that somebody else evaluates: it leaves them and their Jacobian with the fitter, and gives the sum
-    /// of squares, which is not finite where there is no fit. None if it is not at the start.
+    /// of squares, which is not finite where there is no fit. None if it is not at the start, or if the time is over.
     pub fn fit_residuals(
         &mut self,
         start: &[f64],
@@ -202,10 +198,13 @@ impl Fitter {
             evaluations: 1,
             rank: start.len(),
         };
-        squares.is_finite().then(|| self.descend(begun, &vec![false; start.len()], floor, iterations, &mut evaluate))
+        if !squares.is_finite() {
+            return None;
+        }
+        self.descend(begun, &vec![false; start.len()], floor, iterations, &mut evaluate)
     }
 
-    /// Steps of Levenberg and Marquardt from a point where residuals and Jacobian are known.
+    /// Steps of Levenberg and Marquardt from a point where residuals and Jacobian are known. None if the time is over.
     fn descend(
         &mut self,
         begun: Solution,
@@ -213,7 +212,7 @@ impl Fitter {
         floor: f64,
         iterations: usize,
         evaluate: &mut dyn FnMut(&mut Fitter, &[f64]) -> f64,
-    ) -> Solution {
+    ) -> Option<Solution> {
         let Solution { mut values, mut squares, mut converged, mut evaluations, mut rank } = begun;
         let k = values.len();
         let all_linear = linear.iter().all(|l| *l);
@@ -281,7 +280,7 @@ impl Fitter {
             }
             converged = squares <= floor;
         }
-        Solution { values, squares, converged, evaluations, rank }
+        Some(Solution { values, squares, converged, evaluations, rank })
     }
 }
 
