@@ -87,7 +87,7 @@ fn json_has_values_gradients_outputs_and_failures() {
     let ran = eval(&space, "(* 2 x)", &["--data", "zeros.csv", "--json", "--out", "out.json"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
     let written: Json = serde_json::from_slice(&std::fs::read(space.path().join("out.json")).unwrap()).unwrap();
-    assert_eq!(written, json!({"values": [2.0, 0.0, 8.0, 0.0], "failures": []}));
+    assert_eq!(written, json!({"schema": "dmci-eval-1", "values": [2.0, 0.0, 8.0, 0.0], "failures": []}));
 }
 
 #[test]

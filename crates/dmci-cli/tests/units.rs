@@ -120,7 +120,7 @@ fn problems_have_units_and_whole_programs_keep_to_them() {
         assert_eq!(ran.code, 0, "{program}: {}", ran.stderr);
     }
     assert!(found["funnel"].to_string().contains("units"), "{}", found["funnel"]);
-    space.write("problem.toml", &problem.replace("v = 'm/s'", "v = 3"));
+    space.write("problem.toml", problem.replace("v = 'm/s'", "v = 3"));
     let ran = dmci(&args, "", space.path());
     assert!(ran.stdout.contains("the unit of v in [units] cannot be 3"), "{}", ran.stdout);
 }

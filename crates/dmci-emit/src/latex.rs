@@ -234,8 +234,8 @@ fn renamed(text: &str, letter: &str, name: &str) -> String {
     while let Some(at) = rest.find(letter) {
         let (before, behind) = (&rest[..at], &rest[at + letter.len()..]);
         let is_part = |c: char| c.is_alphanumeric() || c == '\\';
-        let own = !before.ends_with(is_part) && !(before.is_empty() && out.ends_with(is_part));
-        let own = own && !behind.starts_with(char::is_alphanumeric);
+        let goes_on = before.ends_with(is_part) || before.is_empty() && out.ends_with(is_part);
+        let own = !goes_on && !behind.starts_with(char::is_alphanumeric);
         out += before;
         out += if own { name } else { letter };
         rest = behind;

@@ -38,6 +38,9 @@ pub struct Solution {
 /// The decrement that counts as none, beside the sum of squares.
 const DECREMENT: f64 = 1e-8;
 
+/// Writes residuals and Jacobian at some values and returns the sum of squares.
+type Evaluate<'a> = dyn FnMut(&mut Vec<f64>, &mut Vec<f64>, &[f64]) -> f64 + 'a;
+
 /// Memory of fits, used again.
 #[derive(Debug, Default)]
 pub struct Fitter {
@@ -184,7 +187,7 @@ impl Fitter {
         start: &[f64],
         floor: f64,
         iterations: usize,
-        evaluate: &mut dyn FnMut(&mut Vec<f64>, &mut Vec<f64>, &[f64]) -> f64,
+        evaluate: &mut Evaluate<'_>,
     ) -> Option<Solution> {
         let mut evaluate = |fitter: &mut Fitter, values: &[f64]| {
             let Fitter { residuals, jacobian, .. } = fitter;

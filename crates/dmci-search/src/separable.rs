@@ -158,7 +158,7 @@ pub fn separable(part: &Part, operations: &Operations) -> Vec<Candidate> {
     let mean = part.target.iter().sum::<f64>() / part.len() as f64;
     let left: f64 = made.iter().zip(&part.target).map(|(p, y)| (p - y) * (p - y)).sum();
     let all: f64 = part.target.iter().map(|y| (y - mean) * (y - mean)).sum();
-    if !(left < (1.0 - WORTH) * all) {
+    if left.is_nan() || left >= (1.0 - WORTH) * all {
         return Vec::new();
     }
     let mut fitter = Fitter::default();

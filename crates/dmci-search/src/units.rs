@@ -97,8 +97,8 @@ impl Units {
 
     /// The dimension of a product of inputs to powers that are doubled; none if it has an input of unknown dimension.
     pub fn product(&self, doubled: &[i8]) -> Option<Dimension> {
-        let used = self.inputs.iter().zip(doubled).filter(|(_, e)| **e != 0);
-        used.fold(Some(Dimension::NONE), |sum, (input, e)| Some(sum?.plus(f64::from(*e) / 2.0, input.as_ref()?)))
+        let mut used = self.inputs.iter().zip(doubled).filter(|(_, e)| **e != 0);
+        used.try_fold(Dimension::NONE, |sum, (input, e)| Some(sum.plus(f64::from(*e) / 2.0, input.as_ref()?)))
     }
 
     /// The dimension that an operation gives on terms without parameters, as far as those are known; `Err` if they

@@ -102,9 +102,9 @@ impl Ode {
             format!("({} {})", self.rate(i), self.arguments.iter().map(of).collect::<Vec<_>>().join(" "))
         };
         let mut text = format!("(params {})\n\n", parameters.trim_end());
-        for i in 0..d {
+        for (i, content) in contents.iter().enumerate() {
             let rate = self.rate(i);
-            let _ = writeln!(text, "(define ({rate} {given})\n  (hole {rate} ({given}) {}))", contents[i]);
+            let _ = writeln!(text, "(define ({rate} {given})\n  (hole {rate} ({given}) {content}))");
         }
         let _ = writeln!(text, "\n; One step of Runge and Kutta's method of order 4.");
         let (all, when) = (join(&|j| states[j].clone()), if timed { format!("{time} ") } else { String::new() });
