@@ -20,9 +20,9 @@ const OWN: [&str; 25] = [
     "found",
     "predicted",
     "receive",
-    "h",
-    "n",
-    "i",
+    "step-size",
+    "left",
+    "row",
     "find",
     "seen",
     "state",
@@ -108,16 +108,16 @@ impl Ode {
         }
         let _ = writeln!(text, "\n; One step of Runge and Kutta's method of order 4.");
         let (all, when) = (join(&|j| states[j].clone()), if timed { format!("{time} ") } else { String::new() });
-        let _ = writeln!(text, "(define (step h {when}{all} receive)\n  (let* (");
+        let _ = writeln!(text, "(define (step step-size {when}{all} receive)\n  (let* (");
         let at = |stage: usize, j: usize| match stage {
             1 => states[j].clone(),
-            4 => format!("(+ {0} (* h {0}.3))", states[j]),
-            k => format!("(+ {0} (* 0.5 h {0}.{1}))", states[j], k - 1),
+            4 => format!("(+ {0} (* step-size {0}.3))", states[j]),
+            k => format!("(+ {0} (* 0.5 step-size {0}.{1}))", states[j], k - 1),
         };
         let clock = |stage: usize| match stage {
             1 => time.clone(),
-            4 => format!("(+ {time} h)"),
-            _ => format!("(+ {time} (* 0.5 h))"),
+            4 => format!("(+ {time} step-size)"),
+            _ => format!("(+ {time} (* 0.5 step-size))"),
         };
         for stage in 1..=4 {
             for (i, state) in states.iter().enumerate() {
@@ -125,39 +125,40 @@ impl Ode {
                 let _ = writeln!(text, "      ({state}.{stage} {value})");
             }
         }
-        let new = join(&|j| format!("(+ {0} (* h (/ 1.0 6) (+ {0}.1 (* 2 {0}.2) (* 2 {0}.3) {0}.4)))", states[j]));
+        let new =
+            join(&|j| format!("(+ {0} (* step-size (/ 1.0 6) (+ {0}.1 (* 2 {0}.2) (* 2 {0}.3) {0}.4)))", states[j]));
         let _ = writeln!(text, "      )\n    (receive {new})))");
-        let later = if timed { format!("(+ {time} h) ") } else { String::new() };
+        let later = if timed { format!("(+ {time} step-size) ") } else { String::new() };
         let _ = writeln!(
             text,
-            "\n; Several of them.\n(define (advance n h {when}{all} receive)\n  (if (= n 0)\n      (receive {all})\n      \
-             (step h {when}{all} (lambda ({all}) (advance (- n 1) h {later}{all} receive)))))"
+            "\n; Several of them.\n(define (advance left step-size {when}{all} receive)\n  (if (= left 0)\n      (receive {all})\n      \
+             (step step-size {when}{all} (lambda ({all}) (advance (- left 1) step-size {later}{all} receive)))))"
         );
         let _ = writeln!(text, "\n(define steps {})", self.steps);
         text += "\n; What a state is off its measurement, in deviations; nothing where it was not measured.\n\
                  (define (off seen state scale)\n  (if (nan? seen) 0.0 (/ (- seen state) scale)))\n\n";
         if self.group.is_some() {
-            text += "; Runs start near their first measurements.\n(define (first column)\n  (let find ((i 0))\n    \
-                     (if (nan? (ref column i)) (find (+ i 1)) (ref column i))))\n\n";
+            text += "; Runs start near their first measurements.\n(define (first column)\n  (let find ((row 0))\n    \
+                     (if (nan? (ref column row)) (find (+ row 1)) (ref column row))))\n\n";
         }
         let start = |j: usize| match &self.group {
             None => format!("({0}.now {0}.start)", states[j]),
             Some(_) => format!("({0}.now (+ (first {0}) {0}.offset))", states[j]),
         };
-        let _ = writeln!(text, "(let loop ((i 0) {} (found '()) (predicted '()))", join(&start));
+        let _ = writeln!(text, "(let loop ((row 0) {} (found '()) (predicted '()))", join(&start));
         let mut found = "found".to_string();
         for (j, state) in states.iter().enumerate() {
-            found = format!("(cons (off (ref {state} i) {state}.now {:?}) {found})", self.deviations[j]);
+            found = format!("(cons (off (ref {state} row) {state}.now {:?}) {found})", self.deviations[j]);
         }
         let now = join(&|j| format!("{}.now", states[j]));
-        let again = if timed { format!("(ref {time} i) ") } else { String::new() };
+        let again = if timed { format!("(ref {time} row) ") } else { String::new() };
         let _ = write!(
             text,
             "  (let ((found {found})\n        (predicted (cons (list {now}) predicted)))\n    \
-             (if (= (+ i 1) (vlen {time}))\n        \
+             (if (= (+ row 1) (vlen {time}))\n        \
              (result (residuals (reverse found)) (yhat (reverse predicted)))\n        \
-             (advance steps (/ (- (ref {time} (+ i 1)) (ref {time} i)) steps) {again}{now}\n          \
-             (lambda ({all}) (loop (+ i 1) {all} found predicted))))))\n"
+             (advance steps (/ (- (ref {time} (+ row 1)) (ref {time} row)) steps) {again}{now}\n          \
+             (lambda ({all}) (loop (+ row 1) {all} found predicted))))))\n"
         );
         Program::named(name, &text)
     }
