@@ -77,7 +77,8 @@ fn a_logistic_table_becomes_its_equation_and_sealed_rows_confirm_it() {
     assert_eq!(found.finding, Finding::Found, "{}", found.text);
     assert!(found.best.sealed.is_some_and(|s| s < 1e-7), "{}", found.text);
     let formula = workshop.formula(&found.best.entry.candidate, &found.best.entry.score.values);
-    assert!(formula.starts_with("dn/dt: ") && formula.contains("n.start = 0.3"), "{formula}");
+    let start = formula.split_once("n.start = ").and_then(|(_, number)| number.parse::<f64>().ok());
+    assert!(start.is_some_and(|n| (n - 0.3).abs() < 1e-4), "{formula}");
     assert!(found.best.entry.score.nodes <= 9, "{formula}");
     assert!(search.evaluations() <= 60);
     // The baselines are systems, too.
@@ -174,7 +175,7 @@ fn what_does_not_go_with_a_system_is_said_with_what_to_do() {
     }
     let ode = "[search]\node = ['n']\ntime = 't'";
     let report = refused(ode, "t,n\n1,2\n2,3\n2,4\n3,5\n4,1\n5,2\n6,1\n7,2\n8,3\n");
-    assert!(report.contains("t does not rise in row 3") && report.contains("‹group›"), "{report}");
+    assert!(report.contains("t does not rise in row 3") && report.contains("with group"), "{report}");
     assert!(refused(ode, "t,n\n1,2\n2,3\n").contains("2 measurements"));
     let report = refused("[fit]\ntarget = 'n'\n[search]\node = ['n']\ntime = 't'", &csv);
     assert!(report.contains("target does not go with"), "{report}");
