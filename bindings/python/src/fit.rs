@@ -358,7 +358,11 @@ impl Fitting {
         };
         let Work { request, program, problem, options } = &*self.work;
         let record = FitRecord::new(problem, options, &fit);
-        let picture = request.outputs.log_axes().and_then(|log| dmci_fit::picture(problem, &fit, request.outputs.x.as_deref(), log)).map(|p| dmci_plot::svg(&p));
+        let picture = request
+            .outputs
+            .log_axes()
+            .and_then(|log| dmci_fit::picture(problem, &fit, request.outputs.x.as_deref(), log))
+            .map(|p| dmci_plot::svg(&p));
         let files = request.outputs(program, problem, &fit, &record).map_err(|report| of_report(py, &report))?;
         let files = files.into_iter().map(|file| (file.path.to_string(), PyBytes::new(py, &file.bytes))).collect();
         let predictions = [&fit.predictions, &fit.held_out_predictions].map(|list| PyArray1::from_slice(py, list));
