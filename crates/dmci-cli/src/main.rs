@@ -52,8 +52,11 @@ fn command() -> clap::Command {
     let mut defaults = dmci_fit::FitRequest::defaults();
     defaults.extend(dmci_fit::PredictSettings::defaults());
     defaults.extend(dmci_fit::ForecastSettings::defaults());
+    let is_setting =
+        |arg: &clap::Arg| arg.get_value_names().is_none_or(|names| names != ["COLUMN"] || arg.get_id() != "time");
     let shown = |arg: clap::Arg| match (arg.get_help(), defaults.get(arg.get_id().as_str())) {
-        (Some(help), Some(default)) => {
+        // Some options share a name with a setting of a fit and mean something else, or say their default themselves.
+        (Some(help), Some(default)) if is_setting(&arg) && !help.to_string().contains("[default:") => {
             let help = format!("{help} [default: {default}]");
             arg.help(help)
         }

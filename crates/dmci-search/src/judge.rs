@@ -73,7 +73,10 @@ const DRAWS: usize = 4999;
 
 /// Draws that are made however little time there is: so many rows, in between so many draws.
 const LEAST_WORK: usize = 500_000;
-const LEAST_DRAWS: (usize, usize) = (19, 199);
+const LEAST_DRAWS: (usize, usize) = (19, DRAWS);
+
+/// Numbers in the columns of a baseline whose fits are finished even when the time is over.
+const SMALL: usize = 100_000;
 
 /// Starts of the last fits.
 const STARTS: usize = 32;
@@ -184,7 +187,11 @@ fn judged(scorer: &mut Scorer<'_>, name: &str, candidate: &Candidate, known: Opt
     let score = match (rang(), known) {
         (false, _) => found?,
         (true, Some(score)) => score.clone(),
-        (true, None) => unstopped(|| scorer.converge(candidate, 1).ok())?,
+        (true, None) => unstopped(|| {
+            let score = scorer.converge(candidate, 1).ok()?;
+            let is_small = scorer.general.is_none() && scorer.data.open.len() * candidate.values.len() <= SMALL;
+            Some(if is_small { scorer.validate(candidate, &score) } else { score })
+        })?,
     };
     let (errors, sealed) = unstopped(|| scorer.last_errors(candidate, &score.values));
     let candidate = Candidate { values: score.values.clone(), ..candidate.clone() };

@@ -1,5 +1,6 @@
 //! Whole searches: laws that are found again, noise that is left alone, and the same moves on any number of threads.
 
+use dmci_limits::{Alarm, within};
 use dmci_search::archive::Entry;
 use dmci_search::data::{Data, FLOOR, Folds, Part};
 use dmci_search::funnel::{Contract, read};
@@ -60,6 +61,21 @@ fn run(workshop: &Workshop, settings: Settings, at_once: usize) -> Search {
 fn judged(workshop: &Workshop, search: &Search, seed: u64) -> Judgement {
     let validated = search.counts().values().map(|c| c.validated).sum();
     judge(&mut workshop.scorer(), search.front(), &[], validated, seed).expect("there is a judgement")
+}
+
+/// Whoever ends a search gets the verdict that its time would have given.
+#[test]
+fn a_verdict_in_no_time_is_the_verdict() {
+    let workshop = workshop(part(40, 1, (0.1, 10.0), 3, |x, s| 3.0 * x[0] / (2.0 + x[0]) + 0.03 * s.normal()), 1);
+    let search = run(&workshop, settings(&workshop, 1, 400), 1);
+    let calm = judged(&workshop, &search, 1);
+    assert_eq!(calm.finding, Finding::Found, "{}", calm.text);
+    let over = Alarm::new(dmci::Cancel::default(), std::time::Duration::ZERO);
+    let hurried = within(&over, || judged(&workshop, &search, 1));
+    assert_eq!(hurried.finding, Finding::Found, "{}", hurried.text);
+    for baseline in &hurried.baselines {
+        assert!(baseline.entry.score.validation.is_some_and(f64::is_finite), "{}", baseline.name);
+    }
 }
 
 #[test]
