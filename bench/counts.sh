@@ -32,7 +32,12 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 valgrind --quiet --tool=callgrind --callgrind-out-file="$folder/counted" --combine-dumps=yes \
   --dump-before='counts::mark*' "${CARGO_TARGET_DIR:-target}/debug/examples/counts" >"$folder/names" 2>"$folder/messages" ||
-  { cat "$folder/messages" >&2; exit 1; }
+  {
+    # Valgrind 3.19 stops at some instructions that are valid. Nothing was compared then.
+    ! grep -q "the 'impossible' happened" "$folder/messages" || skip "Valgrind itself failed: $(grep -m1 -i assertion "$folder/messages")"
+    cat "$folder/messages" >&2
+    exit 1
+  }
 
 # Every second part of the file is the work of a case; the others are what surrounds them.
 awk '/^totals:/ && ++part % 2 == 0 { print $2 }' "$folder/counted" >"$folder/counts"
