@@ -27,7 +27,7 @@ const LATE: f64 = 0.1;
 /// Whether other tests share the machine: then a command waits before its clock begins, too.
 const IS_SHARED: bool = cfg!(debug_assertions);
 
-/// A command that takes so many seconds has escaped.
+/// Seconds after which a command counts as one that no limit stopped.
 const LONGEST: f64 = 40.0;
 
 /// What a command did.
@@ -58,7 +58,7 @@ fn waits(id: u32) -> HashMap<String, f64> {
     waits.collect()
 }
 
-/// Waits for the end of a command that has so many seconds.
+/// Waits for a command to end, for at most this many seconds.
 fn watch(mut child: Child, began: Instant, limit: f64) -> Done {
     let (mut resident, mut waited) = (0, 0.0f64);
     // What threads had waited when the time was over: earlier waits make nothing late.

@@ -85,7 +85,7 @@ impl FusedLoops {
         Some(FusedLoops { parts, slots: slots as usize, remembered })
     }
 
-    /// Instructions that are written, roughly; a function counts for so many.
+    /// Roughly how many instructions are written; a call of a function counts as `function` of them.
     pub fn length(&self, function: u64) -> u64 {
         let of_step = |step: &Step| match step {
             Step::Op { op, .. } if op.has_kernel() => function,

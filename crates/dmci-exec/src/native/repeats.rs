@@ -99,7 +99,7 @@ impl Operations {
     }
 }
 
-/// A stretch of rounds: so many from the operation `start` on, of `period` operations each.
+/// A stretch of rounds: `rounds` of them from the operation `start` on, of `period` operations each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Stretch {
     pub start: usize,
